@@ -80,6 +80,8 @@ export const LIMITS = {
   /** Seconds between two exports per user, and days for which an archive is kept. */
   exportIntervalS: 3_600,
   exportsKeptDays: 7,
+  /** Bytes of an imported workspace: all files that a user may have, and the rest. */
+  importBytes: 6 * 1024 ** 3,
   /** Characters of a transcript that messages show. */
   transcript: 10_000,
   attachmentsPerMessage: 20,

@@ -55,6 +55,7 @@ export { calendarDay } from './resources/user.js';
 export { canonicalTimeZone } from './resources/time-zones.js';
 export { ApiToken, type ApiTokenBody, type NewApiToken, TokenScope } from './resources/api-token.js';
 export { Export, type ExportStatus } from './resources/export.js';
+export { type ImportProblem, WorkspaceImport } from './resources/workspace-import.js';
 export { LegalDocumentName, LegalStatus } from './resources/legal.js';
 export { Attachment } from './resources/upload.js';
 export {

@@ -9,6 +9,7 @@ export {
   TABLES,
   WORKSPACE_PATH,
 } from './manifest.js';
-export { openSwarmFile, type SwarmFile } from './open-swarm-file.js';
+export { openRemoteSwarmFile, openSwarmFile, type SwarmFile } from './open-swarm-file.js';
 export { SwarmFileError, type SwarmFileProblem } from './problem.js';
+export type { Source } from './source-reader.js';
 export { type Content, sealed } from './seal.js';

@@ -9,7 +9,7 @@ import { createReceiptSigner, generateCallKeys, receiptJwk } from '@uswarm/servi
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { jsonLines } from './lines.js';
 import { FORMAT, KEYS_PATH, type Member, REQUIRED_PATHS } from './manifest.js';
-import { openSwarmFile, type SwarmFile } from './open-swarm-file.js';
+import { openRemoteSwarmFile, openSwarmFile, type SwarmFile } from './open-swarm-file.js';
 import type { SwarmFileError } from './problem.js';
 import { type Content, sealed } from './seal.js';
 
@@ -154,6 +154,29 @@ describe('a .uswarm file', () => {
     zip.writeUInt32LE(zip.length, entry + 20);
     zip.writeUInt32LE(zip.length, entry + 24);
     expect(await refusal(zip)).toMatch(/overlaps others$/);
+  });
+
+  it('is refused if its members are larger together than an installation allows', async () => {
+    const zip = Buffer.from(zipSync(await exported()));
+    const names = [FILE, ...REQUIRED_PATHS];
+    for (const name of names) zip.writeUInt32LE(2 ** 31, zip.lastIndexOf(name) - 46 + 24);
+    expect(await refusal(zip)).toBe('too_large: the members are too large');
+  });
+
+  it('is read in parts from a store, and an error of the store is not one of the file', async () => {
+    const zip = Buffer.from(zipSync(await exported()));
+    let isBroken = false;
+    const file = await openRemoteSwarmFile({
+      size: zip.length,
+      async open({ start, end }) {
+        if (isBroken) throw new Error('the store is unavailable');
+        return Readable.from([zip.subarray(start, end + 1)]);
+      },
+    });
+    expect(await text(await file.open(FILE))).toBe(TEXTS[FILE]);
+    isBroken = true;
+    await expect(file.open(FILE).then(text)).rejects.toMatchObject({ name: 'SourceError' });
+    file.close();
   });
 
   it('is refused when a member is read that contains more than the directory states', async () => {

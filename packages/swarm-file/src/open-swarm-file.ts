@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { parseJson, type ReceiptKey, ReceiptSignatureError, verifyManifestSignature } from '@uswarm/service-kit';
-import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import { type Entry, fromRandomAccessReaderPromise, openPromise, type ZipFile } from 'yauzl';
 import { z } from 'zod';
 import {
   FORMAT,
@@ -15,6 +15,7 @@ import {
   SIGNATURE_PATH,
 } from './manifest.js';
 import { SwarmFileError } from './problem.js';
+import { isOfSource, type Source, SourceReader } from './source-reader.js';
 
 export interface SwarmFile {
   manifest: Manifest;
@@ -24,6 +25,8 @@ export interface SwarmFile {
   verifySignature(keys: readonly ReceiptKey[]): Promise<string>;
   /** The stream fails with `content_changed` unless it has the manifest's size and hash. @throws SwarmFileError */
   open(path: string): Promise<Readable>;
+  /** A member's bytes; undefined without the member. */
+  sizeOf(path: string): number | undefined;
   close(): void;
 }
 
@@ -31,6 +34,8 @@ const STORED = 0;
 const DEFLATED = 8;
 /** More than an installation's limits allow. */
 const MAX_MEMBERS = 250_000;
+/** Of all members. Data that compresses well can be a thousand times as large as its archive. */
+const MAX_BYTES = 16 * 1024 ** 3;
 const MAX_MANIFEST_BYTES = 64 * 1024 ** 2;
 const MAX_SMALL_BYTES = 1024 ** 2;
 
@@ -42,9 +47,17 @@ const Version = z.looseObject({ format: z.literal(FORMAT.format), version: z.int
  *
  * @throws SwarmFileError, and the error of a file that cannot be read
  */
-export async function openSwarmFile(path: string): Promise<SwarmFile> {
-  const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((error: Error) => {
-    throw 'code' in error ? error : new SwarmFileError('not_a_swarm_file', error.message, { cause: error });
+export const openSwarmFile = (path: string): Promise<SwarmFile> => openZip(openPromise(path, OPTIONS));
+
+/** As `openSwarmFile`, for a file whose parts are read from elsewhere. */
+export const openRemoteSwarmFile = (source: Source): Promise<SwarmFile> =>
+  openZip(fromRandomAccessReaderPromise(new SourceReader(source), source.size, OPTIONS));
+
+const OPTIONS = { autoClose: false, lazyEntries: true };
+
+async function openZip(opening: Promise<ZipFile>): Promise<SwarmFile> {
+  const zip = await opening.catch((error: Error) => {
+    throw isOfSource(error) ? error : new SwarmFileError('not_a_swarm_file', error.message, { cause: error });
   });
   try {
     return await opened(zip);
@@ -76,6 +89,7 @@ async function opened(zip: ZipFile): Promise<SwarmFile> {
       if (entry === undefined || member === undefined) throw missing(path);
       return checked(await zip.openReadStreamPromise(entry), member);
     },
+    sizeOf: (path) => members.get(path)?.size,
     close: () => zip.close(),
   };
 }
@@ -85,7 +99,7 @@ const missing = (path: string): SwarmFileError => new SwarmFileError('members_in
 /** Reads the archive's directory. Members that overlap can be larger together than the archive. */
 async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
-  let bytes = 0;
+  let [bytes, compressed] = [0, 0];
   for await (const entry of eachEntry(zip)) {
     const path = entry.fileName;
     const refuse = (why: string) =>
@@ -95,8 +109,10 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
     if (entries.has(path)) throw refuse('is there twice');
     if (entry.isEncrypted()) throw refuse('is encrypted');
     if (![STORED, DEFLATED].includes(entry.compressionMethod)) throw refuse('has an unknown compression');
-    bytes += entry.compressedSize;
-    if (bytes > zip.fileSize) throw refuse('overlaps others');
+    compressed += entry.compressedSize;
+    if (compressed > zip.fileSize) throw refuse('overlaps others');
+    bytes += entry.uncompressedSize;
+    if (bytes > MAX_BYTES) throw new SwarmFileError('too_large', 'the members are too large');
     entries.set(path, entry);
   }
   return entries;
@@ -106,7 +122,7 @@ async function* eachEntry(zip: ZipFile): AsyncGenerator<Entry> {
   try {
     yield* zip.eachEntry();
   } catch (error) {
-    if (error instanceof SwarmFileError) throw error;
+    if (error instanceof SwarmFileError || isOfSource(error)) throw error;
     throw new SwarmFileError('not_a_swarm_file', (error as Error).message, { cause: error });
   }
 }
@@ -124,6 +140,7 @@ async function readWhole(
     // It ends after the size in the directory.
     return await buffer(await zip.openReadStreamPromise(entry));
   } catch (error) {
+    if (isOfSource(error)) throw error;
     throw new SwarmFileError('content_changed', `${path} cannot be read`, { cause: error });
   }
 }
@@ -176,7 +193,7 @@ function checked(content: Readable, { path, size, sha256 }: Member): Readable {
         yield chunk;
       }
     } catch (error) {
-      throw changed(path, error);
+      throw isOfSource(error) ? error : changed(path, error);
     }
     if (bytes !== size || hash.digest('hex') !== sha256) throw changed(path);
   }

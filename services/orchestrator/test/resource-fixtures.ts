@@ -90,6 +90,7 @@ export async function createUserResources(
       [EXAMPLE.triggerId]: trigger.id,
       [EXAMPLE.apiTokenId]: apiToken.body.data.id,
       [EXAMPLE.exportId]: exported.id,
+      [EXAMPLE.importId]: await storeImport(uswarm, user, home),
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),
       [EXAMPLE.linkSignature]: signatureOf(uswarm, file.url),
@@ -132,6 +133,17 @@ async function createExport(uswarm: TestOrchestrator, user: TestUser): Promise<E
       created_at = now() - interval '2 hours', expires_at = now() + interval '7 days'
     WHERE id = ${id}`.execute(uswarm.database);
   return (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
+}
+
+/** As if the workspace had been imported. */
+async function storeImport(uswarm: TestOrchestrator, user: TestUser, { workspaceId }: Home): Promise<string> {
+  const id = randomUUIDv7();
+  await sql`
+    INSERT INTO imports (id, user_id, status, workspace_id, expires_at)
+    VALUES (${id}, ${await uswarm.idOf(user)}, 'done', ${workspaceId}, now() + interval '7 days')`.execute(
+    uswarm.database,
+  );
+  return id;
 }
 
 /** Stores a completed reply in a separate conversation and removes its turn's job. */

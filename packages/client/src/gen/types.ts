@@ -549,6 +549,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workspace-imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a `.uswarm` file to a new workspace
+         * @description Up to 6 GiB. The file is imported in the background, as a whole or not at all. Ask `GET /v1/workspace-imports/{id}` until it is `done`; clients also receive `workspace.new`. One at a time.
+         */
+        post: operations["createWorkspaceImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspace-imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of an import
+         * @description Kept for 7 days after its end.
+         */
+        get: operations["getWorkspaceImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/users/usage/summary": {
         parameters: {
             query?: never;
@@ -2443,7 +2483,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "token_not_permitted" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "trigger_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "api_token_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "triggers_not_enabled" | "trigger_paused" | "trigger_signature_invalid" | "trigger_signing_unavailable" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "api_token_limit_reached" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "trigger_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "token_not_permitted" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "trigger_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "import_not_found" | "export_not_found" | "api_token_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "triggers_not_enabled" | "trigger_paused" | "trigger_signature_invalid" | "trigger_signing_unavailable" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "import_in_progress" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "api_token_limit_reached" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "trigger_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description A field that the user fills in. */
         FormField: {
             /** @description The key of the value in `values`; unique in the form. */
@@ -3868,6 +3908,11 @@ export interface components {
             /** @description The resource that was requested, created or changed. */
             data: components["schemas"]["Health"];
         };
+        /**
+         * @description Why an import failed. More codes may be added. `not_a_swarm_file`: The file is not a `.uswarm` file. `version_unsupported`: The file has a version of the format that this installation does not know. `members_invalid`: Members are missing, unknown or duplicate. `content_changed`: A member is not what was signed. `signature_invalid`: The signature of the file or of a receipt in it is not valid. `rows_invalid`: A row in the file is not valid. `too_large`: A part of the file is too large, or has too many rows. `limit_reached`: The workspace would exceed a limit of this installation or of the user. `internal_error`: Something went wrong; try again.
+         * @enum {string}
+         */
+        ImportProblem: "not_a_swarm_file" | "version_unsupported" | "members_invalid" | "content_changed" | "signature_invalid" | "rows_invalid" | "too_large" | "limit_reached" | "internal_error";
         /** @description Everything that the user can connect or switch on. */
         IntegrationCatalog: {
             /** @description The headings, in the order to show them. */
@@ -5510,6 +5555,36 @@ export interface components {
             /** @description The resource that was requested, created or changed. */
             data: components["schemas"]["Workspace"];
         };
+        /** @description An import of a `.uswarm` file to a new workspace. */
+        WorkspaceImport: {
+            /**
+             * Format: uuid
+             * @description Identifies the import.
+             */
+            id: string;
+            /**
+             * @description `pending` and `running` need time; `done` has a workspace.
+             * @enum {string}
+             */
+            status: "pending" | "running" | "done" | "failed";
+            /** @description Why it failed; otherwise null. */
+            problem: components["schemas"]["ImportProblem"] | null;
+            /**
+             * Format: uuid
+             * @description The new workspace; null until it is done.
+             */
+            workspace_id: string | null;
+            /**
+             * Format: date-time
+             * @description When the file was received.
+             */
+            created_at: string;
+        };
+        /** @description A response whose result has the schema `WorkspaceImport`. */
+        WorkspaceImportEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["WorkspaceImport"];
+        };
         /** @description A complete list, without pages, of items with the schema `Workspace`. */
         WorkspaceList: {
             /** @description All items, in the order that the operation states; empty if there are none. */
@@ -5705,6 +5780,7 @@ export type ExportEnvelope = components['schemas']['ExportEnvelope'];
 export type ExportList = components['schemas']['ExportList'];
 export type Health = components['schemas']['Health'];
 export type HealthEnvelope = components['schemas']['HealthEnvelope'];
+export type ImportProblem = components['schemas']['ImportProblem'];
 export type IntegrationCatalog = components['schemas']['IntegrationCatalog'];
 export type IntegrationCatalogEnvelope = components['schemas']['IntegrationCatalogEnvelope'];
 export type IntegrationCategory = components['schemas']['IntegrationCategory'];
@@ -5829,6 +5905,8 @@ export type WorkflowSummary = components['schemas']['WorkflowSummary'];
 export type WorkspaceBudget = components['schemas']['WorkspaceBudget'];
 export type WorkspaceBudgetEnvelope = components['schemas']['WorkspaceBudgetEnvelope'];
 export type WorkspaceEnvelope = components['schemas']['WorkspaceEnvelope'];
+export type WorkspaceImport = components['schemas']['WorkspaceImport'];
+export type WorkspaceImportEnvelope = components['schemas']['WorkspaceImportEnvelope'];
 export type WorkspaceList = components['schemas']['WorkspaceList'];
 export type WorkspaceUsage = components['schemas']['WorkspaceUsage'];
 export type WorkspaceUsageEnvelope = components['schemas']['WorkspaceUsageEnvelope'];
@@ -6539,6 +6617,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    createWorkspaceImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description The bytes of the file.
+                     */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted; processing continues in the background. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceImportEnvelope"];
+                };
+            };
+        };
+    };
+    getWorkspaceImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which import: a lower-case UUID. An unknown one, or one of another user, returns `import_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceImportEnvelope"];
+                };
             };
         };
     };
@@ -9023,6 +9154,7 @@ export interface Routes {
     '/v1/users/exports/{id}': { path: operations['getExport']['parameters']['path']; result: operations['getExport']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{id}/exports': { path: operations['listWorkspaceExports']['parameters']['path']; result: operations['listWorkspaceExports']['responses'][200]['content']['application/json'] };
     '/v1/users/exports/{id}/archive': { path: operations['getExportArchive']['parameters']['path']; query: operations['getExportArchive']['parameters']['query']; result: Blob };
+    '/v1/workspace-imports/{id}': { path: operations['getWorkspaceImport']['parameters']['path']; result: operations['getWorkspaceImport']['responses'][200]['content']['application/json'] };
     '/v1/users/usage/summary': { result: operations['getUsageSummary']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{id}/usage': { path: operations['getWorkspaceUsage']['parameters']['path']; result: operations['getWorkspaceUsage']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{id}/usage/report': { path: operations['getUsageReport']['parameters']['path']; query?: operations['getUsageReport']['parameters']['query']; result: operations['getUsageReport']['responses'][200]['content']['application/json'] };
@@ -9075,6 +9207,7 @@ export interface Routes {
     '/v1/api-tokens': { body: NonNullable<operations['createApiToken']['requestBody']>['content']['application/json']; result: operations['createApiToken']['responses'][201]['content']['application/json'] };
     '/v1/users/export': { result: operations['createExport']['responses'][202]['content']['application/json'] };
     '/v1/workspaces/{id}/export': { path: operations['createWorkspaceExport']['parameters']['path']; result: operations['createWorkspaceExport']['responses'][202]['content']['application/json'] };
+    '/v1/workspace-imports': { body: FormData; result: operations['createWorkspaceImport']['responses'][202]['content']['application/json'] };
     '/v1/workspaces': { body: NonNullable<operations['createWorkspace']['requestBody']>['content']['application/json']; result: operations['createWorkspace']['responses'][201]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/agents': { path: operations['createAgent']['parameters']['path']; body: NonNullable<operations['createAgent']['requestBody']>['content']['application/json']; result: operations['createAgent']['responses'][201]['content']['application/json'] };
     '/v1/agents/{id}/memories': { path: operations['createAgentMemory']['parameters']['path']; body: NonNullable<operations['createAgentMemory']['requestBody']>['content']['application/json']; result: operations['createAgentMemory']['responses'][200]['content']['application/json'] };

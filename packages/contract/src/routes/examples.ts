@@ -8,6 +8,7 @@ import type { Attachment } from '../resources/upload.js';
 import type { UsageAmount, UsageReport, WorkspaceBudget } from '../resources/usage.js';
 import type { UserProfile } from '../resources/user.js';
 import type { WorkflowSummary } from '../resources/workflow.js';
+import type { WorkspaceImport } from '../resources/workspace-import.js';
 import { workspaceExample } from '../resources/workspace.js';
 
 /** A request that succeeds, with example ids, and its JSON response. */
@@ -31,6 +32,7 @@ export const EXAMPLE = {
   answerId: '01931a5e-7c00-7000-8000-000000000009',
   uploadId: '01931a5e-7c00-7000-8000-000000000007',
   exportId: '01931a5e-7c00-7000-8000-000000000008',
+  importId: '01931a5e-7c00-7000-8000-0000000000a1',
   artifactId: '01931a5e-7c00-7000-8000-00000000000a',
   receiptId: '01931a5e-7c00-7000-8000-00000000000b',
   workflowId: '01931a5e-7c00-7000-8000-00000000000c',
@@ -351,6 +353,19 @@ export const readyExport: Export = {
 
 export const pendingWorkspaceExport: Export = { ...pendingExport, workspace_id: EXAMPLE.workspaceId };
 export const readyWorkspaceExport: Export = { ...readyExport, workspace_id: EXAMPLE.workspaceId };
+
+export const pendingImport: WorkspaceImport = {
+  id: EXAMPLE.importId,
+  status: 'pending',
+  problem: null,
+  workspace_id: null,
+  created_at: MORNING,
+};
+export const finishedImport: WorkspaceImport = {
+  ...pendingImport,
+  status: 'done',
+  workspace_id: EXAMPLE.workspaceId,
+};
 
 const artifactVersion: ArtifactVersion = {
   version: 2,

@@ -10,6 +10,7 @@ import type { RouteDefinition } from './define.js';
 import { deviceRoutes } from './devices.js';
 import { eventRoutes } from './events.js';
 import { exportRoutes } from './exports.js';
+import { importRoutes } from './imports.js';
 import { integrationRoutes } from './integrations.js';
 import { legalRoutes } from './legal.js';
 import { messageRoutes } from './messages.js';
@@ -49,6 +50,7 @@ export const ROUTES = [
   ...apiTokenRoutes,
   ...userRoutes,
   ...exportRoutes,
+  ...importRoutes,
   ...usageRoutes,
   ...workspaceRoutes,
   ...eventRoutes,

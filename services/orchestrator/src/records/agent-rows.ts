@@ -1,6 +1,7 @@
 import type { AgentModel, AgentPrompt, AgentRole, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
+import type { AgentsTable } from '../platform/database/tables.js';
 
 /** All statements that write `agents`. */
 
@@ -40,6 +41,11 @@ export async function insertAgents(db: Database, workspaceId: string, agents: re
       })),
     )
     .execute();
+}
+
+/** Of an imported workspace. */
+export async function restoreAgents(db: Database, rows: readonly Insertable<AgentsTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('agents').values(rows).execute();
 }
 
 /** The columns that a user can change besides the settings. */

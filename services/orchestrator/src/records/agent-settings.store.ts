@@ -1,6 +1,7 @@
 import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
+import type { AgentToolsTable } from '../platform/database/tables.js';
 import { MEMBER, type SwarmMember } from './agents.store.js';
 import type { ToolSetting, ToolSettings } from './agent-tools.js';
 import { updateAgentSettings } from './agent-rows.js';
@@ -67,6 +68,11 @@ export async function insertAgentTools(
     .insertInto('agent_tools')
     .values(tools.map(({ name, enabled, permission }) => ({ agent_id: agentId, name, enabled, permission })))
     .execute();
+}
+
+/** Of an imported workspace. */
+export async function restoreAgentTools(db: Database, rows: readonly Insertable<AgentToolsTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('agent_tools').values(rows).execute();
 }
 
 /** A null permission does not change. @returns false if the user has no such agent */

@@ -1,6 +1,7 @@
 import type { ConversationType } from '@uswarm/contract';
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
+import type { ConversationsTable } from '../platform/database/tables.js';
 import type { TitleSource } from '../platform/database/schema.js';
 
 /** All statements that write `conversations`. */
@@ -32,6 +33,14 @@ export async function insertConversation(
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirst();
   return result.numInsertedOrUpdatedRows === 1n;
+}
+
+/** Of an imported workspace. */
+export async function restoreConversations(
+  db: Database,
+  rows: readonly Insertable<ConversationsTable>[],
+): Promise<void> {
+  if (rows.length > 0) await db.insertInto('conversations').values(rows).execute();
 }
 
 /** @returns false if it does not exist */

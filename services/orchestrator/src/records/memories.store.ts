@@ -1,6 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import { type AgentMemory, LIMITS } from '@uswarm/contract';
 import type { Database } from '../platform/database/database.js';
+import type { AgentMemoriesTable } from '../platform/database/tables.js';
 import { type ListPosition, listPosition } from './list-cursor.js';
 
 export interface MemoryRow {
@@ -278,6 +279,11 @@ export async function findMemoryOfUser(
       WHERE m.key = ${key} AND (m.agent_id = ${agentId} AND m.workspace_id IS NULL OR m.workspace_id = ${workspaceOf(agentId)})
     ) found ORDER BY scope = ${scope} DESC LIMIT 1`.execute(db);
   return rows[0]?.written_by === 'user' ? rows[0].content : undefined;
+}
+
+/** Of an imported workspace. */
+export async function restoreMemories(db: Database, rows: readonly Insertable<AgentMemoriesTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('agent_memories').values(rows).execute();
 }
 
 /** Deletes what only a deleted agent remembers. Memories of the workspace stay. */

@@ -1,6 +1,7 @@
 import type { Mention, MessageContent, MessageStatus } from '@uswarm/contract';
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
+import type { MessagesTable } from '../platform/database/tables.js';
 import { answerOf } from './answers.js';
 
 /** All statements that write `messages` and `spent_local_ids`. */
@@ -51,6 +52,22 @@ export const insertUserMessages = (rows: RawBuilder<unknown>): RawBuilder<unknow
   INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, sender_id, content, status, local_id, body_hash,
     mentions, attachments)
   ${rows}`;
+
+/** @returns the ids that exist */
+export async function existingMessages(db: Database, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('id', 'in', [...ids])
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Of an imported workspace. */
+export async function restoreMessages(db: Database, rows: readonly Insertable<MessagesTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('messages').values(rows).execute();
+}
 
 export const changedColumns = ({
   content,

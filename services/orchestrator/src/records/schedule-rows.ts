@@ -1,6 +1,7 @@
 import { ApiError, LIMITS, type Schedule, type ScheduleRun, type TriggerRun } from '@uswarm/contract';
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../platform/database/database.js';
+import type { SchedulesTable } from '../platform/database/tables.js';
 import { type ListPosition, listPosition } from './list-cursor.js';
 import { READER } from './users.store.js';
 
@@ -105,6 +106,11 @@ export function findSchedule(db: Database, workspaceId: string, id: string): Pro
 
 export function findTrigger(db: Database, workspaceId: string, id: string): Promise<TriggerRow | undefined> {
   return triggers(db, workspaceId).where('id', '=', id).$castTo<TriggerRow>().executeTakeFirst();
+}
+
+/** Of an imported workspace. */
+export async function restoreSchedules(db: Database, rows: readonly Insertable<SchedulesTable>[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('schedules').values(rows).execute();
 }
 
 /** Call it after the workspace is locked. */

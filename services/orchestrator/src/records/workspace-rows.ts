@@ -1,5 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
+import type { WorkspacesTable } from '../platform/database/tables.js';
 
 /** All statements that write `workspaces`. */
 
@@ -29,6 +30,22 @@ export async function insertWorkspace(
   { id, ownerId, name }: { id: string; ownerId: string; name: string },
 ): Promise<void> {
   await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
+}
+
+/** An imported workspace with its own times, and with the sequences of its messages. */
+export async function restoreWorkspace(
+  db: Database,
+  workspace: Pick<
+    Insertable<WorkspacesTable>,
+    'id' | 'owner_id' | 'name' | 'monthly_cost_micros' | 'monthly_tokens' | 'created_at' | 'updated_at'
+  >,
+): Promise<void> {
+  await db.insertInto('workspaces').values(workspace).execute();
+}
+
+/** Continues after the restored messages. */
+export async function restoreSeq(db: Database, id: string, seq: number): Promise<void> {
+  await db.updateTable('workspaces').set({ last_seq: seq, rev: seq, agents_rev: seq }).where('id', '=', id).execute();
 }
 
 export async function renameWorkspace(db: Database, id: string, name: string): Promise<void> {

@@ -23,6 +23,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, webhooks, us
   ...chat.messages.routes,
   ...workspaces.uploads.routes,
   ...users.exports.routes,
+  ...users.imports.routes,
   ...integrations.routes,
   ...integrations.toolServers.routes,
   ...webhooks.routes,

@@ -24,6 +24,7 @@ import { createDevicesModule } from '../accounts/devices/devices.module.js';
 import { createDoorsModule } from '../doors/doors.module.js';
 import { createEventsModule } from '../events/events.module.js';
 import { createExportsModule } from '../accounts/exports/exports.module.js';
+import { createImportsModule } from '../accounts/imports/imports.module.js';
 import { createIdempotencyModule } from '../platform/idempotency/idempotency.module.js';
 import { createIntegrationsModule } from '../apps/integrations/integrations.module.js';
 import { createLegalModule } from '../accounts/legal/legal.module.js';
@@ -416,7 +417,7 @@ function createUserModules(
   { receipts, steps }: ReturnType<typeof createChatModules>,
 ) {
   const { config, metrics, logger } = options;
-  const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
+  const { requests, background, clock, plans, models, assets, identityHash, security, sourceName } = platform;
   const { database, withTransaction } = requests;
   const { version, bypass } = options;
   const core = createCoreModule({ config, version, database, assets, models, clock, bypass: bypass !== undefined });
@@ -432,6 +433,16 @@ function createUserModules(
     receipts: receipts.service,
     steps: steps.service,
     clock,
+  });
+  const imports = createImportsModule({
+    config,
+    requests,
+    background,
+    objects: uploads.objects,
+    runtimes: runtimes.requests,
+    announce: workspaces.announce,
+    clock,
+    logger,
   });
   const sessionEnds = createSessionRevocationPublisher(options.bus);
   const account = createAccountModule({
@@ -475,5 +486,5 @@ function createUserModules(
     clock,
     logger,
   });
-  return { core, users, devices, push, exports, account, apiTokens, auth, admin };
+  return { core, users, devices, push, exports, imports, account, apiTokens, auth, admin };
 }

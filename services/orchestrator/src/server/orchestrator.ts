@@ -55,6 +55,7 @@ async function startBackground(
       ...workspaces.replay.jobs,
       ...webhooks.jobs,
       ...users.exports.jobs,
+      ...users.imports.jobs,
       ...integrations.jobs,
       ...integrations.toolServers.jobs,
       ...users.account.jobs,

@@ -15,6 +15,7 @@ import { createTestTurnWorker } from '../../test/turn-fixture.js';
 import { createSchedule, schedulesOf, WEEKDAYS } from '../../test/schedules.js';
 import { createTrigger, ISSUES, triggersOf } from '../../test/triggers.js';
 import { createWebhook } from '../../test/webhooks.js';
+import { beginImport, IMPORTS } from '../../test/swarm-files.js';
 import { storeWorkflow } from '../../test/workflows.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
 
@@ -125,6 +126,11 @@ describe('the body of a successful response', () => {
     listExports: () => user.get('/v1/users/exports'),
     createWorkspaceExport: () => user.post(`${home.workspace}/export`, undefined, 202),
     listWorkspaceExports: () => user.get(`${home.workspace}/exports`),
+    createWorkspaceImport: async () => user.raw({ method: 'POST', path: IMPORTS, ...(await formOf({ content: 'x' })) }),
+    getWorkspaceImport: async () => {
+      const other = await uswarm.user();
+      return other.get(`${IMPORTS}/${(await beginImport(other, Buffer.from('x'))).id}`);
+    },
     getExport: async () => {
       const { body } = await user.post<{ data: Export }>('/v1/users/export', undefined, 202);
       return user.get(`/v1/users/exports/${body.data.id}`);

@@ -31,6 +31,7 @@ export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
     runtimes,
     agentTemplates: loadAgentTemplates(config.AGENTS_FILE),
   });
+  const listEvents = createWorkspaceListEvents(deps.bus);
   const changes = createWorkspaceChanges({
     withTransaction,
     database,
@@ -38,13 +39,16 @@ export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
     events,
     runtimes,
     provision,
-    listEvents: createWorkspaceListEvents(deps.bus),
+    listEvents,
     idempotency,
     perUser: config.WORKSPACES_PER_USER,
     clock,
   });
   return {
     service,
+    /** Tells the owner's devices of a workspace that appeared in another way. */
+    announce: async (userId: string, workspaceId: string): Promise<void> =>
+      listEvents.created(userId, await service.get(userId, workspaceId)),
     provision,
     access: createWorkspaceAccess(database),
     routes: workspaceHandlers(service, changes, replay),

@@ -216,6 +216,13 @@ describe('account deletion with a runtime', () => {
     await sql`INSERT INTO exports (id, user_id, status, object_id) VALUES (${exportId}, ${userId}, 'ready', ${exportId})`.execute(
       database,
     );
+    const importId = crypto.randomUUID();
+    await sql`INSERT INTO imports (id, user_id, status, object_id) VALUES (${importId}, ${userId}, 'done', ${importId})`.execute(
+      database,
+    );
+    await sql`INSERT INTO imported_receipts (workspace_id, number, jws, kid, x) VALUES (${home.workspaceId}, 0, 'j', 'k', 'x')`.execute(
+      database,
+    );
     await sql`
       INSERT INTO tool_definitions (server, owner_id, name, definition, hash)
       VALUES ('tracker', ${userId}, ${user.name}, '{}', 'x')`.execute(database);
@@ -324,7 +331,7 @@ describe('account deletion with a runtime', () => {
       )
       INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
       SELECT 'integration-revocation', id, id, id, now() + interval '1 hour' FROM made`.execute(database);
-    return [...traces, scheduleId, uploadId, exportId, `phone of ${user.name}`];
+    return [...traces, scheduleId, uploadId, exportId, importId, `phone of ${user.name}`];
   };
 
   /** Tables without user data, or with data that outlives the account. */

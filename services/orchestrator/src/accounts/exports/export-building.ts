@@ -5,6 +5,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
 import type { LeasedJob, JobQueue } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
+import { AttemptLost, LeaseLost } from '../../platform/jobs/lost.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { type ArchiveEntry, createArchive } from './archive.js';
 import {
@@ -38,18 +39,6 @@ export interface ExportBuildingDeps {
 
 /** An export is marked as failed after this many failed attempts. */
 const FAILURES = 5;
-
-class LeaseLost extends Error {
-  override name = 'LeaseLost';
-}
-
-/**
- * The process that built the archive has lost its lease, probably by a crash. Counts as a failure: the export may be
- * the cause.
- */
-class AttemptLost extends Error {
-  override name = 'AttemptLost';
-}
 
 /**
  * Handles an export's job from creation to deletion. Each attempt writes a separate object, which the next attempt

@@ -42,7 +42,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
     database: NO_TRANSACTION,
     data,
     profile: unused,
-    receipts: { async *all() {}, keys: unused },
+    receipts: { async *all() {}, async *imported() {}, keys: unused, importedKeys: unused },
     steps: { async *all() {} },
     objects: { open: unused },
   });

@@ -33,7 +33,7 @@ export interface ExportContentDeps {
     | 'exportMessages'
   >;
   profile: (userId: string) => Promise<UserProfile>;
-  receipts: Pick<ReceiptService, 'all' | 'keys'>;
+  receipts: Pick<ReceiptService, 'all' | 'imported' | 'importedKeys' | 'keys'>;
   steps: Pick<StepService, 'all'>;
   objects: Pick<ObjectStore, 'open'>;
 }
@@ -64,6 +64,8 @@ workspaces.json          your workspaces
 workspaces/<id>/agents/<id>.json              an agent with its settings, tools and memories
 workspaces/<id>/artifacts.json                documents that agents wrote, one entry per version; "path" is its content
 workspaces/<id>/artifacts/<id>/<version>.md   the content of a version
+workspaces/<id>/imported-receipts.json        receipts that another installation signed, if you imported the workspace
+workspaces/<id>/imported-receipt-keys.json    the public keys that came with them
 workspaces/<id>/workflows.json                workflows with the tasks and results of their steps
 workspaces/<id>/schedules.json                schedules with their runs
 workspaces/<id>/triggers.json                 triggers with their runs, and the bodies of queued requests as base64
@@ -151,6 +153,8 @@ export function createExportContent({ database, data, profile, receipts, steps, 
       ),
       json(`${folder}/artifacts.json`, async () => artifacts.map(({ path, data: version }) => ({ ...version, path }))),
       ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
+      list(`${folder}/imported-receipts.json`, () => receipts.imported(workspaceId), '{"data":[', ']}'),
+      json(`${folder}/imported-receipt-keys.json`, async () => ({ keys: await receipts.importedKeys(workspaceId) })),
       list(`${folder}/workflows.json`, () => workflowsOf(workspaceId), '[', ']'),
       json(`${folder}/schedules.json`, () => data.exportSchedules(database, workspaceId)),
       json(`${folder}/triggers.json`, () => data.exportTriggers(database, workspaceId)),

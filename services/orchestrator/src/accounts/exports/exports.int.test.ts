@@ -339,6 +339,8 @@ describe('unfinished exports', () => {
       uswarm.database,
     );
     for (const user of users) await user.delete('/v1/auth/delete', {}, 204);
+    const { rows } = await sql`SELECT FROM exports WHERE user_id IS NOT NULL`.execute(uswarm.database);
+    expect(rows).toEqual([]);
   });
 });
 

@@ -26,7 +26,7 @@ export interface ExportsModuleDeps {
   access: WorkspaceAccess;
   objects: ObjectStore;
   profile: UserService['profile'];
-  receipts: Pick<ReceiptService, 'all' | 'keys'>;
+  receipts: Pick<ReceiptService, 'all' | 'imported' | 'importedKeys' | 'keys'>;
   steps: Pick<StepService, 'all'>;
   clock: Clock;
 }

@@ -39,13 +39,16 @@ export const fileConversations: Page<FileRow> = (db, workspaceId, after, limit) 
       WHERE c.workspace_id = ${workspaceId} AND c.id > ${after?.id ?? NO_ID} ORDER BY c.id LIMIT ${limit}`,
   );
 
+/** Without replies that have not begun. */
 export const fileMessages: Page<FileRow & { seq: number }> = (db, workspaceId, after, limit) =>
   all(
     db,
     sql`
       SELECT id, conversation_id, seq, before_seq, shown_seq, role, agent_id, content, status, error_code, mentions,
         attachments, answer_turn_id, in_reply_to, answered_with, schedule_id, trigger_id, created_at, updated_at, edited_at
-      FROM messages WHERE workspace_id = ${workspaceId} AND seq > ${after?.seq ?? -1} ORDER BY seq LIMIT ${limit}`,
+      FROM messages
+      WHERE workspace_id = ${workspaceId} AND seq > ${after?.seq ?? -1} AND content ->> 'type' <> 'loading'
+      ORDER BY seq LIMIT ${limit}`,
   );
 
 export const fileArtifacts: Page<FileRow> = (db, workspaceId, after, limit) =>

@@ -29,7 +29,7 @@ import {
 
 export interface WorkspaceFileDeps {
   database: Database;
-  receipts: Pick<ReceiptService, 'all' | 'keys'>;
+  receipts: Pick<ReceiptService, 'all' | 'keys' | 'imported' | 'importedKeys'>;
   signer: Pick<ReceiptSigner, 'signManifest'>;
   objects: Pick<ObjectStore, 'open'>;
 }
@@ -81,6 +81,12 @@ export function createWorkspaceFile({ database, receipts, signer, objects }: Wor
     }
   }
 
+  /** Own ones that are final, then imported ones. */
+  async function* allReceipts(userId: string, workspaceId: string): AsyncGenerator<Receipt> {
+    yield* signed(receipts.all(userId, workspaceId));
+    yield* receipts.imported(workspaceId);
+  }
+
   async function* contents(userId: string, workspace: FileRow): AsyncGenerator<Content> {
     const { id } = workspace;
     const rowsOf =
@@ -100,8 +106,8 @@ export function createWorkspaceFile({ database, receipts, signer, objects }: Wor
     yield table('schedules', pages(rowsOf(fileSchedules)));
     yield table('memories', memories(pages(rowsOf(fileMemories))));
     yield table('agents', pages(rowsOf(fileAgents)));
-    yield table('receipts', signed(receipts.all(userId, id)));
-    yield text(KEYS_PATH, one(await receipts.keys()));
+    yield table('receipts', allReceipts(userId, id));
+    yield text(KEYS_PATH, one({ keys: [...(await receipts.keys()).keys, ...(await receipts.importedKeys(id))] }));
     yield table('files', pages(rowsOf(fileUploads)));
     for await (const upload of pages(rowsOf(fileUploads))) {
       const content = await stored(filePath(upload.id), upload.id, false);

@@ -224,6 +224,26 @@ export interface IdempotencyKeysTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface ImportedReceiptsTable {
+  workspace_id: string;
+  number: number;
+  jws: string;
+  kid: string;
+  x: string;
+}
+
+export interface ImportsTable {
+  id: string;
+  user_id: string | null;
+  status: Generated<'receiving' | 'pending' | 'running' | 'done' | 'failed'>;
+  problem: string | null;
+  object_id: string | null;
+  size: Generated<number>;
+  workspace_id: string | null;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp | null;
+}
+
 export interface IntegrationRevocationsTable {
   id: string;
   user_id: string;
@@ -775,6 +795,8 @@ export interface Schema {
   exports: ExportsTable;
   gateways: GatewaysTable;
   idempotency_keys: IdempotencyKeysTable;
+  imported_receipts: ImportedReceiptsTable;
+  imports: ImportsTable;
   integration_revocations: IntegrationRevocationsTable;
   integration_states: IntegrationStatesTable;
   integrations: IntegrationsTable;

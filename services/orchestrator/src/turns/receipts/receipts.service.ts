@@ -1,9 +1,16 @@
-import { ApiError, LIMITS, type Receipt, type ReceiptKeySet, type ReceiptPage } from '@uswarm/contract';
-import { receiptJwk, type ReceiptKey } from '@uswarm/service-kit';
+import {
+  ApiError,
+  LIMITS,
+  type Receipt,
+  type ReceiptKeySet,
+  type ReceiptPage,
+  type SignedReceipt,
+} from '@uswarm/contract';
+import { receiptJwk, type ReceiptKey, receiptPayload } from '@uswarm/service-kit';
 import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
 import { receiptView } from './receipt-document.js';
-import { listReceipts, getReceipt, listReceiptKeys } from './receipts.store.js';
+import { getReceipt, listImportedKeys, listImportedReceipts, listReceiptKeys, listReceipts } from './receipts.store.js';
 import type { Database } from '../../platform/database/database.js';
 
 export interface ReceiptServiceDeps {
@@ -27,8 +34,12 @@ export interface ReceiptService {
   get(userId: string, id: string): Promise<Receipt>;
   /** Newest first. @param workspaceId only of this workspace */
   all(userId: string, workspaceId?: string): AsyncGenerator<Receipt>;
+  /** Receipts of another installation, in the order of their file. */
+  imported(workspaceId: string): AsyncGenerator<Receipt>;
   /** Includes former keys, so that all receipts can be verified. */
   keys(): Promise<ReceiptKeySet>;
+  /** This installation does not vouch for these keys. */
+  importedKeys(workspaceId: string): Promise<ReceiptKeySet['keys']>;
 }
 
 export function createReceiptService({ database, cursors, key }: ReceiptServiceDeps): ReceiptService {
@@ -64,6 +75,18 @@ export function createReceiptService({ database, cursors, key }: ReceiptServiceD
         if (after === undefined) return;
       }
     },
+
+    async *imported(workspaceId) {
+      for (let after = -1; ;) {
+        const rows = await listImportedReceipts(database, workspaceId, after, LIMITS.pageDefault);
+        for (const { jws } of rows) yield { ...(receiptPayload(jws) as SignedReceipt), jws };
+        const last = rows.at(-1);
+        if (last === undefined) return;
+        after = last.number;
+      }
+    },
+
+    importedKeys: async (workspaceId) => (await listImportedKeys(database, workspaceId)).map(receiptJwk),
 
     async keys() {
       const stored = await listReceiptKeys(database);

@@ -290,6 +290,50 @@ export function listReceiptKeys(db: Database): Promise<ReceiptKey[]> {
   return db.selectFrom('receipt_keys').select(['kid', 'x']).orderBy('created_at', 'desc').orderBy('kid').execute();
 }
 
+export interface ImportedReceipt extends ReceiptKey {
+  jws: string;
+}
+
+/** Receipts of another installation. */
+export async function insertImportedReceipts(
+  db: Database,
+  workspaceId: string,
+  receipts: readonly (ImportedReceipt & { number: number })[],
+): Promise<void> {
+  if (receipts.length === 0) return;
+  const rows = receipts.map(({ number, jws, kid, x }) => ({ workspace_id: workspaceId, number, jws, kid, x }));
+  await db.insertInto('imported_receipts').values(rows).execute();
+}
+
+/** As their file orders them, after a number. */
+export function listImportedReceipts(
+  db: Database,
+  workspaceId: string,
+  after: number,
+  limit: number,
+): Promise<(ImportedReceipt & { number: number })[]> {
+  return db
+    .selectFrom('imported_receipts')
+    .select(['number', 'jws', 'kid', 'x'])
+    .where('workspace_id', '=', workspaceId)
+    .where('number', '>', after)
+    .orderBy('number')
+    .limit(limit)
+    .execute();
+}
+
+/** The keys that came with the workspace's imported receipts. */
+export function listImportedKeys(db: Database, workspaceId: string): Promise<ReceiptKey[]> {
+  return db
+    .selectFrom('imported_receipts')
+    .select(['kid', 'x'])
+    .distinct()
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('kid')
+    .orderBy('x')
+    .execute();
+}
+
 /** Gives a suspended turn's receipts to the turn that continues it. */
 export async function moveReceipts(db: Database, fromTurnId: string, toTurnId: string): Promise<void> {
   await db.updateTable('receipts').set({ turn_id: toTurnId }).where('turn_id', '=', fromTurnId).execute();

@@ -48,6 +48,17 @@ export async function addUntrustedSources(
     ON CONFLICT DO NOTHING`.execute(db);
 }
 
+/** Marks imported conversations: their texts came in a file. */
+export async function markImported(
+  db: Database,
+  conversationId: string,
+  sources: readonly UntrustedSource[],
+): Promise<void> {
+  await sql`
+    INSERT INTO untrusted_contents (conversation_id, source)
+    SELECT ${conversationId}::uuid, source FROM unnest(${[...sources]}::text[]) AS kinds (source)`.execute(db);
+}
+
 /**
  * Records that the turn has read these texts, as far as they are untrusted. Messages are if their conversation has
  * content from others.

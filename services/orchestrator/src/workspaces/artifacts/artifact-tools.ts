@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LIMITS } from '@uswarm/contract';
 import { ARTIFACTS_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
+import { previewOf } from './artifact-preview.js';
 import type { Transaction, Database } from '../../platform/database/database.js';
 import { findAgentSlug } from '../../records/agents.store.js';
 import { oneLine } from '../../records/one-line.js';
@@ -48,14 +49,6 @@ const missing = (id: string): ToolOutcome => failed(`There is no artifact ${id}.
 const Id = z.uuid().describe('The id of the artifact.');
 const Title = z.string().overwrite(oneLine).min(1).max(LIMITS.artifactTitle);
 const Content = z.string().min(1).describe('The whole document, as Markdown.');
-
-/** Cuts the content at a character boundary. */
-const previewOf = (content: string): string =>
-  content
-    .trimStart()
-    .slice(0, LIMITS.artifactPreview)
-    .toWellFormed()
-    .replace(/\uFFFD$/, '');
 
 const shown = (id: string, { title, version, status, agent_slug, preview }: Omit<VersionRow, 'created_at'>) =>
   ({

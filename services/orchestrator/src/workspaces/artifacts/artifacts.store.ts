@@ -1,6 +1,7 @@
 import type { ArtifactVersion } from '@uswarm/contract';
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import type { ArtifactsTable, ArtifactVersionsTable } from '../../platform/database/tables.js';
 import { type ListPosition, listPosition } from '../../records/list-cursor.js';
 
 export interface VersionRow {
@@ -83,6 +84,16 @@ export async function lockArtifacts(db: Database, workspaceId: string): Promise<
     .forNoKeyUpdate()
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** Of an imported workspace. */
+export async function restoreArtifact(
+  db: Database,
+  artifact: Insertable<ArtifactsTable>,
+  versions: readonly Insertable<ArtifactVersionsTable>[],
+): Promise<void> {
+  await db.insertInto('artifacts').values(artifact).execute();
+  await db.insertInto('artifact_versions').values(versions).execute();
 }
 
 /** Call it after `lock`. @returns false if the workspace has `limit` artifacts */

@@ -1,0 +1,447 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Conversation, MessagePage, ReceiptPage, Schedule, UserEvent, Workspace } from '@uswarm/contract';
+import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
+import { createReceiptSigner, generateCallKeys, type ReceiptSigner } from '@uswarm/service-kit';
+import { type Content, filePath, KEYS_PATH, sealed, tablePath, WORKSPACE_PATH } from '@uswarm/swarm-file';
+import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { createApiClient } from '../../../test/api-client.js';
+import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
+import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
+import { createUserResources, type UserResources } from '../../../test/resource-fixtures.js';
+import {
+  beginImport,
+  exportWorkspace,
+  importEnd,
+  importFile,
+  importOf,
+  IMPORTS,
+  membersOf,
+  withSwarmFile,
+} from '../../../test/swarm-files.js';
+import { startTestOrchestrator, testEnvironment, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { formOf, upload } from '../../../test/uploads.js';
+import { createArchive } from '../exports/archive.js';
+
+type Row = Record<string, unknown>;
+
+const BACKGROUND = { UPKEEP_WORKERS: '2' };
+const ID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
+
+const rowsIn = (members: ReadonlyMap<string, Buffer>, path: string): Row[] =>
+  (members.get(path)?.toString() ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+
+/** The differences that docs/swarm-file.md names. */
+const DIFFERENT: Record<string, (row: Row) => Row> = {
+  conversations: (row) => ({ ...row, untrusted: null }),
+  messages: (row) =>
+    ['pending', 'incomplete'].includes(String(row['status'])) ? { ...row, status: null, error_code: null } : row,
+  artifacts: (row) => ({
+    ...row,
+    versions: (row['versions'] as Row[]).map((version) => ({ ...version, untrusted: null })),
+  }),
+  schedules: (row) => (row['status'] === 'finished' ? row : { ...row, status: null }),
+  memories: (row) => ({ ...row, untrusted: null }),
+  agents: (row) => ({
+    ...row,
+    tools: (row['tools'] as Row[]).map((tool) => ({
+      ...tool,
+      permission: tool['permission'] === 'ask' ? 'ask' : null,
+    })),
+  }),
+  files: (row) => ({ ...row, created_at: null }),
+};
+
+/** The members, with ids in the order of their first appearance, and without what may differ. */
+function comparable(members: ReadonlyMap<string, Buffer>): Record<string, unknown> {
+  const names = new Map<string, string>();
+  const named = (text: string): string =>
+    text.replaceAll(ID, (id) => {
+      names.set(id, names.get(id) ?? `id ${names.size}`);
+      return names.get(id) ?? '';
+    });
+  const compared: Record<string, unknown> = {};
+  for (const [path, bytes] of members) {
+    const table = path.replace('.jsonl', '');
+    const same = DIFFERENT[table] ?? ((row: Row) => row);
+    if (path === KEYS_PATH) continue;
+    if (path === tablePath('receipts')) compared[path] = bytes.toString();
+    else if (path.endsWith('.jsonl'))
+      compared[path] = rowsIn(members, path).map((row) => named(JSON.stringify(same(row))));
+    else compared[named(path)] = path === WORKSPACE_PATH ? named(bytes.toString()) : bytes.toString('base64');
+  }
+  return compared;
+}
+
+/** A file whose maker can sign, with some members changed. */
+async function forged(members: ReadonlyMap<string, Buffer>, changes: Record<string, string>, signer: ReceiptSigner) {
+  const keys = JSON.stringify({ keys: [{ kid: signer.kid, x: signer.x }] });
+  const all = new Map([
+    ...members,
+    ...Object.entries({ [KEYS_PATH]: keys, [tablePath('receipts')]: '', ...changes }).map(
+      ([path, text]) => [path, Buffer.from(text)] as const,
+    ),
+  ]);
+  async function* contents(): AsyncGenerator<Content> {
+    for (const [path, bytes] of all) yield { path, compress: false, open: async () => Readable.from([bytes]) };
+  }
+  const about = { created_at: new Date().toISOString(), workspace_id: '01931a5e-7c00-7000-8000-000000000001' };
+  return buffer(createArchive(sealed(contents(), about, signer), new Date(), new AbortController().signal));
+}
+
+describe('the import of a workspace', () => {
+  let server: OAuthServer;
+  let first: TestOrchestrator;
+  let second: TestOrchestrator;
+  let owner: UserResources;
+  let bytes: Buffer;
+  let members: Map<string, Buffer>;
+  const signer = createReceiptSigner(generateCallKeys().privateKey);
+  beforeAll(async () => {
+    server = await startProviderServer();
+    const environment = { ...integrationEnvironment(server), ...BACKGROUND };
+    [first, second] = [await startTestOrchestrator({ environment }), await startTestOrchestrator({ environment })];
+    owner = await createUserResources(first, server);
+    const { user, home } = owner;
+    const attached = await upload(user, { content: 'oats\n'.repeat(1_000), name: 'list.txt' });
+    await user.post(
+      home.messages,
+      { content: { type: 'text', text: 'My list' }, attachments: [{ id: attached.id }] },
+      201,
+    );
+    const [agent] = home.agents;
+    await user.patch(`/v1/agents/${agent?.id}/tools/memories`, { permission: 'ask' }, 200);
+    await user.patch(`/v1/agents/${agent?.id}/settings`, { response_length: 'long' }, 200);
+    await sql`INSERT INTO conversation_summaries VALUES (${home.conversationId}, 1, 'They talked about tea.')`.execute(
+      first.database,
+    );
+    bytes = await exportWorkspace(first.url, user, home.workspaceId);
+    members = await membersOf(bytes);
+  });
+  afterAll(async () => {
+    await Promise.all([first, second].map((uswarm) => uswarm.close()));
+    await server.close();
+  });
+
+  describe('in another installation', () => {
+    let user: Awaited<ReturnType<TestOrchestrator['user']>>;
+    let workspaceId: string;
+    let events: UserEvent[];
+    beforeAll(async () => {
+      user = await second.user();
+      events = [];
+      const stop = await second.bus.onUserEvent?.((event) => events.push(event));
+      const state = await importFile(user, bytes);
+      workspaceId = state.workspace_id ?? '';
+      await stop?.();
+    });
+
+    it('gives an export that differs from the first only in ids and in what the format names', async () => {
+      const again = await membersOf(await exportWorkspace(second.url, user, workspaceId));
+      expect(comparable(again)).toEqual(comparable(members));
+      for (const table of [
+        'conversations',
+        'messages',
+        'artifacts',
+        'schedules',
+        'memories',
+        'agents',
+        'receipts',
+        'files',
+      ]) {
+        expect({ table, isEmpty: rowsIn(members, `${table}.jsonl`).length === 0 }).toEqual({ table, isEmpty: false });
+      }
+    });
+
+    it('tells connected clients once', () => {
+      const ids = events.flatMap((event) =>
+        event.event === 'workspace.new' ? [(event.payload['workspace'] as Workspace).id] : [],
+      );
+      expect(ids).toEqual([workspaceId]);
+    });
+
+    it('shows conversations, messages and files as the first installation does', async () => {
+      const path = `/v1/workspaces/${workspaceId}`;
+      const { data } = (await user.get<{ data: Conversation[] }>(`${path}/conversations`)).body;
+      const texts = async (client: typeof user, base: string, conversations: Conversation[]) => {
+        const pages = conversations.map(async ({ id }) => {
+          const page = (await client.get<MessagePage>(`${base}/conversations/${id}/messages`)).body.data;
+          return page.map(({ role, content, attachments }) => ({
+            role,
+            type: content.type,
+            files: attachments.map(({ name, size }) => ({ name, size })),
+          }));
+        });
+        return (await Promise.all(pages)).map((page) => JSON.stringify(page)).toSorted();
+      };
+      const { data: original } = (
+        await owner.user.get<{ data: Conversation[] }>(`${owner.home.workspace}/conversations`)
+      ).body;
+      // The file has no replies that have not begun.
+      const begun = (pages: string[]) =>
+        pages.map((page) =>
+          page.replaceAll(/\{"role":"agent","type":"loading","files":\[\]\},?/g, '').replace(',]', ']'),
+        );
+      expect(await texts(user, path, data)).toEqual(begun(await texts(owner.user, owner.home.workspace, original)));
+    });
+
+    it('pauses schedules, so that two installations do not both run them', async () => {
+      const { data } = (await user.get<{ data: Schedule[] }>(`/v1/workspaces/${workspaceId}/schedules`)).body;
+      expect(data.map(({ status, next_run_at: next }) => ({ status, next }))).toEqual([
+        { status: 'paused', next: null },
+      ]);
+    });
+
+    it('marks what others may have written', async () => {
+      const { rows } = await sql<{ conversations: number; unmarked: number }>`
+        SELECT count(*)::int AS conversations, count(*) FILTER (WHERE NOT EXISTS (
+          SELECT FROM untrusted_contents u WHERE u.conversation_id = c.id AND u.source = 'attachment'
+        ))::int AS unmarked FROM conversations c WHERE workspace_id = ${workspaceId}`.execute(second.database);
+      expect(rows).toEqual([{ conversations: expect.any(Number), unmarked: 0 }]);
+      expect(rows[0]?.conversations).toBeGreaterThan(0);
+    });
+
+    it('keeps receipts apart from those that this installation signs', async () => {
+      expect((await user.get<ReceiptPage>('/v1/receipts')).body.data).toEqual([]);
+    });
+
+    it('continues with new messages after the imported ones', async () => {
+      const { data } = (await user.get<{ data: Conversation[] }>(`/v1/workspaces/${workspaceId}/conversations`)).body;
+      const path = `/v1/workspaces/${workspaceId}/conversations/${data[0]?.id}/messages`;
+      await user.post(path, { content: { type: 'text', text: 'and now?' } }, 201);
+      const page = (await user.get<MessagePage>(path)).body.data;
+      expect(page.find(({ role }) => role === 'user')?.content).toEqual({ type: 'text', text: 'and now?' });
+    });
+
+    it('deletes its file at the end', async () => {
+      const { rows } = await sql`SELECT FROM imports WHERE object_id IS NOT NULL AND status = 'done'`.execute(
+        second.database,
+      );
+      expect(rows).toEqual([]);
+    });
+
+    it('can be imported again beside the first one', async () => {
+      const state = await importFile(user, bytes);
+      expect(state).toMatchObject({ status: 'done' });
+      expect(state.workspace_id).not.toBe(workspaceId);
+    });
+  });
+
+  describe('that is refused', () => {
+    /** @returns why, after a check that nothing is left */
+    async function problem(file: Buffer): Promise<string | null> {
+      const user = await second.user();
+      const state = await importFile(user, file);
+      const { data } = (await user.get<{ data: Workspace[] }>('/v1/workspaces')).body;
+      expect({ workspaces: data.length, state }).toMatchObject({
+        workspaces: 1,
+        state: { status: 'failed', workspace_id: null },
+      });
+      return state.problem;
+    }
+    const line = (path: string, change: Row): string => {
+      const [row, ...others] = rowsIn(members, path);
+      return [{ ...row, ...change }, ...others].map((one) => `${JSON.stringify(one)}\n`).join('');
+    };
+
+    it('is one that is not an archive', async () => {
+      expect(await problem(Buffer.from('hello'))).toBe('not_a_swarm_file');
+    });
+
+    it('is one with a changed byte', async () => {
+      const changed = Buffer.from(bytes);
+      const at = changed.indexOf('oats\noats');
+      changed[at] = 0x62;
+      expect(await problem(changed)).toBe('content_changed');
+    });
+
+    it('is one with a receipt that was not signed so', async () => {
+      const receipts = members.get(tablePath('receipts'))?.toString() ?? '';
+      expect(await problem(await forged(members, { [tablePath('receipts')]: receipts }, signer))).toBe(
+        'signature_invalid',
+      );
+    });
+
+    it.each<[string, string, Row]>([
+      ['with an unknown field', 'messages', { trace: 'x' }],
+      ['with a content of no type', 'messages', { content: { type: 'script', text: 'x' } }],
+      [
+        'of an agent that is not in the file',
+        'conversations',
+        { type: 'agent', agent_id: '01931a5e-7c00-7000-8000-000000000001' },
+      ],
+      ['with the address of a script as picture', 'agents', { avatar_url: 'javascript:alert(1)' }],
+      ['with an impossible time', 'schedules', { created_at: '2026-02-31T00:00:00.000Z' }],
+      ['that breaks a rule of the tables', 'conversations', { type: 'agent', agent_id: null }],
+    ])('is one with a row %s', async (_what, table, change) => {
+      const path = `${table}.jsonl`;
+      expect(await problem(await forged(members, { [path]: line(path, change) }, signer))).toBe('rows_invalid');
+    });
+
+    it('is one with two managers', async () => {
+      const agents = rowsIn(members, tablePath('agents')).map(
+        (row) => `${JSON.stringify({ ...row, kind: 'manager' })}\n`,
+      );
+      expect(await problem(await forged(members, { [tablePath('agents')]: agents.join('') }, signer))).toBe(
+        'rows_invalid',
+      );
+    });
+
+    it('is one with more schedules than a user may have', async () => {
+      const [schedule] = rowsIn(members, tablePath('schedules'));
+      const many = Array.from({ length: 51 }, (_, n) => ({
+        ...schedule,
+        id: `01931a5e-7c00-7000-8000-0000000000${n + 10}`,
+      }));
+      const text = many.map((row) => `${JSON.stringify(row)}\n`).join('');
+      expect(await problem(await forged(members, { [tablePath('schedules')]: text }, signer))).toBe('limit_reached');
+    });
+  });
+
+  it('does not give agents the right to act without a question', async () => {
+    const agents = rowsIn(members, tablePath('agents')).map((row) => ({
+      ...row,
+      tools: [{ name: 'gmail', enabled: true, permission: 'allow', updated_at: '2026-11-20T08:30:00.000Z' }],
+    }));
+    const text = agents.map((row) => `${JSON.stringify(row)}\n`).join('');
+    const user = await second.user();
+    const { workspace_id: workspaceId } = await importFile(
+      user,
+      await forged(members, { [tablePath('agents')]: text }, signer),
+    );
+    const { rows } = await sql<{ permission: string | null }>`
+      SELECT DISTINCT t.permission FROM agent_tools t JOIN agents a ON a.id = t.agent_id WHERE a.workspace_id = ${workspaceId}`.execute(
+      second.database,
+    );
+    expect(rows).toEqual([{ permission: null }]);
+  });
+
+  it('has the type of a file from its bytes, and not from the file', async () => {
+    const [row] = rowsIn(members, tablePath('files'));
+    const files = `${JSON.stringify({ ...row, mime_type: 'text/html', type: 'image', name: '../../x.html' })}\n`;
+    const user = await second.user();
+    await importFile(user, await forged(members, { [tablePath('files')]: files }, signer));
+    const { rows } = await sql<Row>`
+      SELECT name, type, mime_type FROM uploads WHERE user_id = ${await second.idOf(user)}`.execute(second.database);
+    expect(rows).toEqual([{ name: '....x.html', type: 'file', mime_type: 'text/plain' }]);
+  });
+
+  it('is one at a time, and belongs to its user', async () => {
+    const [user, stranger] = [await second.user(), await second.user()];
+    // As if its file was being received.
+    await sql`INSERT INTO imports (id, user_id) VALUES (gen_random_uuid(), ${await second.idOf(user)})`.execute(
+      second.database,
+    );
+    const form = await formOf({ content: bytes });
+    const refused = await user.raw<{ code: string }>({ method: 'POST', path: IMPORTS, ...form });
+    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 409, code: 'import_in_progress' });
+    const { id } = await importFile(stranger, Buffer.from('hello'));
+    expect(await user.refusal('GET', `${IMPORTS}/${id}`)).toBe('import_not_found');
+  });
+
+  it('is refused to a user with as many workspaces as possible', async () => {
+    const user = await second.user();
+    for (let n = 1; n < 5; n += 1) await user.post('/v1/workspaces', { name: `W${n}` }, 201);
+    const answer = await user.raw<{ code: string }>({
+      method: 'POST',
+      path: IMPORTS,
+      ...(await formOf({ content: bytes })),
+    });
+    expect(answer.body.code).toBe('workspace_limit_reached');
+  });
+
+  it('is deleted with the account', async () => {
+    const user = await second.user();
+    const { id } = await importFile(user, Buffer.from('hello'));
+    await user.delete('/v1/auth/delete', {}, 204);
+    const left = () => second.database.selectFrom('imports').select('id').where('id', '=', id).execute();
+    expect(await eventually(left, { until: (found) => found.length === 0 })).toEqual([]);
+  });
+
+  describe('whose process is killed', () => {
+    let objects: string;
+    let programs: EntryPoint[];
+    let issuer: Awaited<ReturnType<typeof startOidcIssuer>>;
+    let testDatabase: TestDatabase;
+    let database: pg.Client;
+    beforeEach(async () => {
+      objects = await mkdtemp(join(tmpdir(), 'uswarm-import-'));
+      programs = [];
+      [issuer, testDatabase] = [await startOidcIssuer(), await createTestDatabase()];
+      database = new pg.Client({ connectionString: testDatabase.url });
+      await database.connect();
+    });
+    afterEach(async () => {
+      await database.end();
+      await Promise.all(programs.map((program) => program.stop()));
+      await issuer.close();
+      await testDatabase.drop();
+      await rm(objects, { recursive: true });
+    });
+
+    async function run(): Promise<[EntryPoint, string]> {
+      const environment = { ...testEnvironment(testDatabase.url, issuer), ...BACKGROUND, OBJECT_DIRECTORY: objects };
+      const program = startEntryPoint('main', environment);
+      programs.push(program);
+      return [program, await program.listening];
+    }
+
+    const isWaiting = async (): Promise<boolean> => {
+      const { rows } = await database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      return rows.length > 0;
+    };
+
+    it('continues in another process without storing its files again, and is invisible until its end', async () => {
+      const [killed, url] = await run();
+      const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
+      const user = createApiClient(url, { 'x-token': token });
+      await user.post('/v1/auth/sign-up', undefined, 204);
+      // The lock stops the import in the middle of its rows.
+      await database.query('BEGIN');
+      await database.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
+      const { id } = await beginImport(user, bytes);
+      await eventually(isWaiting, { until: (waits) => waits });
+      const { data: seen } = (await user.get<{ data: Workspace[] }>('/v1/workspaces')).body;
+      expect({ workspaces: seen.length, status: (await importOf(user, id)).status }).toEqual({
+        workspaces: 1,
+        status: 'running',
+      });
+      const { rows: stored } = await database.query<{ id: string }>("SELECT id FROM uploads WHERE state = 'stored'");
+      expect(stored).toHaveLength(1);
+      const object = join(objects, stored[0]?.id.slice(-2) ?? '', stored[0]?.id ?? '');
+      const { mtimeMs } = await stat(object);
+      await killed.kill();
+      await database.query('ROLLBACK');
+      await database.query('UPDATE work SET lease_expires_at = now() WHERE subject_id = $1', [id]);
+
+      const [, otherUrl] = await run();
+      const other = createApiClient(otherUrl, { 'x-token': token });
+      const state = await importEnd(other, id);
+      expect(state).toMatchObject({ status: 'done' });
+      expect((await stat(object)).mtimeMs).toBe(mtimeMs);
+      expect((await database.query('SELECT FROM uploads')).rowCount).toBe(1);
+      const again = await membersOf(await exportWorkspace(otherUrl, other, state.workspace_id ?? ''));
+      expect(comparable(again)).toEqual(comparable(members));
+      const names = (await readdir(objects, { recursive: true })).map((name) => name.split('/').at(-1));
+      expect(names).not.toContain(id);
+    });
+  });
+
+  it('can be verified with the keys of the installation that exported it', async () => {
+    const { keys } = (await owner.user.get<{ keys: { kid: string; x: string }[] }>('/v1/receipt-keys')).body;
+    await withSwarmFile(bytes, async (file) => {
+      expect(await file.verifySignature(keys)).toBe(keys[0]?.kid);
+      expect(file.sizeOf(filePath(String(rowsIn(members, tablePath('files'))[0]?.['id'])))).toBe(5_000);
+    });
+  });
+});

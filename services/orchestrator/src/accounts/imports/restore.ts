@@ -1,0 +1,325 @@
+import { LIMITS, Receipt } from '@uswarm/contract';
+import { parseJson, type ReceiptKey, ReceiptSignatureError, verifyReceiptSignature } from '@uswarm/service-kit';
+import { artifactPath, filePath, WORKSPACE_PATH } from '@uswarm/swarm-file';
+import type { z } from 'zod';
+import type { Transaction } from '../../platform/database/database.js';
+import { restoreAgents } from '../../records/agent-rows.js';
+import { restoreAgentTools } from '../../records/agent-settings.store.js';
+import { restoreConversations } from '../../records/conversation-rows.js';
+import { restoreMemories } from '../../records/memories.store.js';
+import { existingMessages, restoreMessages } from '../../records/message-rows.js';
+import { requireRoom, restoreSchedules } from '../../records/schedule-rows.js';
+import { restoreSeq, restoreWorkspace } from '../../records/workspace-rows.js';
+import type { SafeMarkdown } from '../../turns/content/reply-text.js';
+import { insertImportedReceipts } from '../../turns/receipts/receipts.store.js';
+import { saveSummary } from '../../turns/summaries/summaries.store.js';
+import { markImported } from '../../turns/tools/untrusted-content.store.js';
+import { restoreArtifact, type VersionRow } from '../../workspaces/artifacts/artifacts.store.js';
+import { type StoredAttachment, storedAttachment } from '../../workspaces/uploads/attachments.js';
+import { attachUploads, findUpload } from '../../workspaces/uploads/uploads.store.js';
+import { ImportFailed } from './import-failed.js';
+import { importedId } from './imported-id.js';
+import { parsed, type Restoring, rowsOf, shortText } from './read-rows.js';
+import {
+  ImportedAgent,
+  ImportedArtifact,
+  ImportedConversation,
+  ImportedMemory,
+  ImportedMessage,
+  ImportedSchedule,
+  ImportedWorkspace,
+} from './import-rows.js';
+
+export interface ImportLimits {
+  conversations: number;
+  artifacts: number;
+  memories: number;
+  schedules: number;
+}
+
+export interface RestoreDeps {
+  markdown: Pick<SafeMarkdown, 'text'>;
+  limits: ImportLimits;
+}
+
+/** A version's columns that follow from its content. */
+export type StoredDocument = Pick<VersionRow, 'object_id' | 'size' | 'preview'>;
+
+/** Rows per statement, which has a deadline. */
+const BATCH = 200;
+const MESSAGES = 1_000_000;
+const RECEIPTS = 100_000;
+const AGENTS = 1_000;
+const WORKSPACE_BYTES = 64 * 1024;
+
+async function* batches<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
+  let batch: Row[] = [];
+  for await (const row of rows) {
+    if (batch.push(row) < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+interface Target extends Restoring, RestoreDeps {
+  tx: Transaction;
+  workspaceId: string;
+  /** A new id. */
+  id: (old: string) => string;
+  optional: (old: string | null) => string | null;
+}
+
+/** Old ids. */
+interface Known {
+  agents: ReadonlySet<string>;
+  conversations: ReadonlySet<string>;
+}
+
+type Message = z.output<typeof ImportedMessage>;
+
+/**
+ * Writes all rows of a file in the caller's transaction, so that no one sees a part. Its files and documents are stored
+ * before. Others may have written the texts: agents ask before they act on them.
+ */
+export function createRestore(deps: RestoreDeps) {
+  /** @returns the workspace's id @throws ImportFailed, SwarmFileError; ApiError `schedule_limit_reached` */
+  return async (
+    restoring: Restoring,
+    documents: ReadonlyMap<string, StoredDocument>,
+    tx: Transaction,
+  ): Promise<string> => {
+    const { importId, userId, file } = restoring;
+    const json = parseJson(await shortText(file, WORKSPACE_PATH, WORKSPACE_BYTES));
+    const workspace = parsed(ImportedWorkspace, json, WORKSPACE_PATH);
+    const id = (old: string): string => importedId(importId, old);
+    const optional = (old: string | null): string | null => (old === null ? null : id(old));
+    const workspaceId = id(workspace.id);
+    const to: Target = { ...deps, ...restoring, tx, workspaceId, id, optional };
+    await restoreWorkspace(tx, { ...workspace, id: workspaceId, owner_id: userId });
+    const agentIds = await agents(to);
+    const known = { agents: agentIds, conversations: await conversations(to, agentIds) };
+    await restoreSeq(tx, workspaceId, await messages(to, known));
+    await artifacts(to, known, documents);
+    await schedules(to, known);
+    await memories(to, agentIds);
+    await receipts(to);
+    return workspaceId;
+  };
+}
+
+async function agents(to: Target): Promise<Set<string>> {
+  const { tx, workspaceId, id } = to;
+  const known = new Set<string>();
+  const live = { manager: 0, 'sub-agent': 0 };
+  for await (const batch of batches(rowsOf(to, 'agents', ImportedAgent, AGENTS))) {
+    await restoreAgents(
+      tx,
+      batch.map(({ tools: _, prompts, ...agent }) => ({
+        ...agent,
+        id: id(agent.id),
+        workspace_id: workspaceId,
+        prompts: JSON.stringify(prompts),
+      })),
+    );
+    for (const agent of batch) {
+      known.add(agent.id);
+      if (agent.deleted_at === null) live[agent.kind] += 1;
+      // A file must not give agents the right to act without a question.
+      const tools = agent.tools.map((tool) => ({
+        ...tool,
+        permission: tool.permission === 'ask' ? ('ask' as const) : null,
+      }));
+      await restoreAgentTools(
+        tx,
+        tools.map((tool) => ({ ...tool, agent_id: id(agent.id) })),
+      );
+    }
+  }
+  if (live.manager !== 1) throw new ImportFailed('rows_invalid', 'the workspace needs one manager');
+  if (live['sub-agent'] > LIMITS.subAgents)
+    throw new ImportFailed('limit_reached', 'the workspace has too many agents');
+  return known;
+}
+
+async function conversations(to: Target, agentIds: ReadonlySet<string>): Promise<Set<string>> {
+  const { tx, workspaceId, id, optional } = to;
+  const known = new Set<string>();
+  for await (const batch of batches(rowsOf(to, 'conversations', ImportedConversation, to.limits.conversations))) {
+    for (const { agent_id: agentId } of batch) requireAgent(agentIds, agentId);
+    await restoreConversations(
+      tx,
+      batch.map(({ summary: _, untrusted: __, ...conversation }) => ({
+        ...conversation,
+        id: id(conversation.id),
+        agent_id: optional(conversation.agent_id),
+        workspace_id: workspaceId,
+      })),
+    );
+    for (const { id: old, summary, untrusted } of batch) {
+      known.add(old);
+      await markImported(tx, id(old), [...new Set([...untrusted, 'attachment' as const])]);
+      if (summary !== null) await saveSummary(tx, id(old), { text: summary.text, throughSeq: summary.through_seq });
+    }
+  }
+  return known;
+}
+
+/** @returns the highest sequence */
+async function messages(to: Target, known: Known): Promise<number> {
+  const { tx, workspaceId, id, optional } = to;
+  let last = 0;
+  for await (const batch of batches(rowsOf(to, 'messages', ImportedMessage, MESSAGES))) {
+    // A conversation can have begun while the export was made.
+    const kept = batch.filter(({ conversation_id: conversationId }) => known.conversations.has(conversationId));
+    const attached = new Map<string, string[]>();
+    const rows = [];
+    for (const message of kept) {
+      requireAgent(known.agents, message.agent_id);
+      const files = await attachments(to, message);
+      if (files.length > 0) attached.set(id(message.id), [...new Set(files.map((file) => file.id))]);
+      last = Math.max(last, message.seq, message.shown_seq ?? 0, message.before_seq ?? 0);
+      rows.push({
+        ...message,
+        id: id(message.id),
+        conversation_id: id(message.conversation_id),
+        workspace_id: workspaceId,
+        sender_id: message.role === 'user' ? to.userId : null,
+        agent_id: optional(message.agent_id),
+        content: JSON.stringify(contentOf(to, message)),
+        // Nothing continues an answer in a copy.
+        ...(message.status === 'pending' ? { status: 'incomplete' as const, error_code: 'runtime_lost' } : {}),
+        mentions: JSON.stringify(message.mentions.map((one) => ({ ...one, agent_id: id(one.agent_id) }))),
+        attachments: JSON.stringify(files),
+        answer_turn_id: optional(message.answer_turn_id),
+        in_reply_to: optional(message.in_reply_to),
+        answered_with: optional(message.answered_with),
+        schedule_id: optional(message.schedule_id),
+        trigger_id: optional(message.trigger_id),
+      });
+    }
+    await restoreMessages(tx, rows);
+    for (const [messageId, ids] of attached) await attachUploads(tx, messageId, ids);
+  }
+  return last;
+}
+
+/** As the uploads have them, without files that were lost before the export. */
+async function attachments({ file, tx, id }: Target, message: Message): Promise<StoredAttachment[]> {
+  const files: StoredAttachment[] = [];
+  for (const { id: old } of message.attachments) {
+    if (file.sizeOf(filePath(old)) === undefined) continue;
+    const upload = await findUpload(tx, id(old));
+    if (upload === undefined) throw new ImportFailed('rows_invalid', `file ${old} is missing`);
+    files.push(storedAttachment(upload));
+  }
+  return files;
+}
+
+/** With new ids, and with text as agents may write it. */
+function contentOf({ id, markdown }: Target, { role, content }: Message) {
+  switch (content.type) {
+    case 'text':
+      return role === 'agent' ? { ...content, text: markdown.text(content.text) } : content;
+    case 'artifact':
+      return { ...content, artifact_id: id(content.artifact_id) };
+    case 'workflow':
+      return { ...content, workflow_id: id(content.workflow_id), execution_id: id(content.execution_id) };
+    case 'delegation': {
+      const agent = (one: typeof content.from) => (one ? { ...one, id: id(one.id) } : one);
+      return { ...content, from: agent(content.from), to: agent(content.to) };
+    }
+    default:
+      return content;
+  }
+}
+
+async function artifacts(to: Target, known: Known, documents: ReadonlyMap<string, StoredDocument>): Promise<void> {
+  const { tx, workspaceId, id, limits } = to;
+  for await (const { versions, ...artifact } of rowsOf(to, 'artifacts', ImportedArtifact, limits.artifacts)) {
+    const artifact_id = id(artifact.id);
+    const written = versions.map((version) => {
+      const document = documents.get(artifactPath(artifact.id, version.version));
+      if (document === undefined) throw new ImportFailed('rows_invalid', 'a document is missing');
+      return { ...version, ...document, artifact_id, untrusted: true };
+    });
+    const { conversation_id: old } = artifact;
+    const conversation_id = old !== null && known.conversations.has(old) ? id(old) : null;
+    await restoreArtifact(tx, { ...artifact, id: artifact_id, conversation_id, workspace_id: workspaceId }, written);
+  }
+}
+
+async function schedules(to: Target, known: Known): Promise<void> {
+  const { tx, workspaceId, id, limits } = to;
+  const rows = [];
+  for await (const schedule of rowsOf(to, 'schedules', ImportedSchedule, limits.schedules)) {
+    requireAgent(known.agents, schedule.agent_id);
+    const { conversation_id: conversation } = schedule;
+    // Two installations must not both run it.
+    const state = schedule.status === 'finished' ? {} : ({ status: 'paused', paused_by: 'user' } as const);
+    rows.push({
+      ...schedule,
+      ...state,
+      id: id(schedule.id),
+      agent_id: id(schedule.agent_id),
+      conversation_id: conversation !== null && known.conversations.has(conversation) ? id(conversation) : null,
+      workspace_id: workspaceId,
+    });
+  }
+  const open = rows.filter(({ status }) => status !== 'finished').length;
+  if (open > 0) await requireRoom(tx, workspaceId, limits.schedules - open + 1);
+  await restoreSchedules(tx, rows);
+}
+
+async function memories(to: Target, agentIds: ReadonlySet<string>): Promise<void> {
+  const { tx, workspaceId, id, limits } = to;
+  const counts = new Map<string, number>();
+  const maxRows = limits.memories * AGENTS;
+  for await (const batch of batches(rowsOf(to, 'memories', ImportedMemory, maxRows))) {
+    const sources = batch.flatMap(({ message_id: source }) => (source === null ? [] : [id(source)]));
+    const existing = await existingMessages(tx, sources);
+    const rows = batch.map(({ scope, agent_id: agentId, message_id: source, ...memory }) => {
+      requireAgent(agentIds, agentId);
+      const holder = scope === 'workspace' ? scope : agentId;
+      counts.set(holder, (counts.get(holder) ?? 0) + 1);
+      return {
+        ...memory,
+        agent_id: id(agentId),
+        workspace_id: scope === 'workspace' ? workspaceId : null,
+        message_id: source !== null && existing.has(id(source)) ? id(source) : null,
+        untrusted: true,
+      };
+    });
+    await restoreMemories(tx, rows);
+  }
+  if (Math.max(0, ...counts.values()) > limits.memories) throw new ImportFailed('limit_reached', 'too many memories');
+}
+
+/** Kept as they were signed. */
+async function receipts(to: Target): Promise<void> {
+  const { file, tx, workspaceId } = to;
+  let number = 0;
+  for await (const batch of batches(rowsOf(to, 'receipts', Receipt, RECEIPTS))) {
+    const verified = [];
+    for (const { jws } of batch) {
+      verified.push({ ...(await verifiedReceipt(jws ?? '', file.keys)), number });
+      number += 1;
+    }
+    await insertImportedReceipts(tx, workspaceId, verified);
+  }
+}
+
+function requireAgent(known: ReadonlySet<string>, id: string | null): void {
+  if (id !== null && !known.has(id)) throw new ImportFailed('rows_invalid', `agent ${id} is missing`);
+}
+
+async function verifiedReceipt(jws: string, keys: readonly ReceiptKey[]) {
+  try {
+    const { kid } = await verifyReceiptSignature(jws, keys);
+    const key = keys.find((one) => one.kid === kid);
+    return { jws, kid, x: key?.x ?? '' };
+  } catch (error) {
+    if (error instanceof ReceiptSignatureError) throw new ImportFailed('signature_invalid', error.message);
+    throw error;
+  }
+}
