@@ -1,12 +1,13 @@
-import { buffer } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
 import { storable } from '@uswarm/service-kit';
 import { artifactPath, filePath } from '@uswarm/swarm-file';
 import type { Database } from '../../platform/database/database.js';
 import type { SafeMarkdown } from '../../turns/content/reply-text.js';
 import type { ArtifactContents } from '../../workspaces/artifacts/artifact-contents.js';
 import { previewOf } from '../../workspaces/artifacts/artifact-preview.js';
-import { attachmentType, sniffMediaType, SNIFFED_BYTES } from '../../workspaces/uploads/file-kind.js';
+import { attachmentType, sniffMediaType } from '../../workspaces/uploads/file-kind.js';
 import { cleanName } from '../../workspaces/uploads/file-names.js';
+import { readHead } from '../../workspaces/uploads/receive-upload.js';
 import { storeFile, type StoreFileDeps } from '../../workspaces/uploads/store-file.js';
 import { findUpload } from '../../workspaces/uploads/uploads.store.js';
 import { ImportFailed } from './import-failed.js';
@@ -35,7 +36,7 @@ const DOCUMENT_BYTES = 256 * 1024;
 export function createImportContents(deps: ImportContentsDeps) {
   const { database, uploads, contents, markdown } = deps;
 
-  /** The bytes determine type and size. One file is in memory at a time. */
+  /** The bytes determine type and size. */
   async function files(restoring: Restoring, signal: AbortSignal): Promise<void> {
     const { importId, userId, file } = restoring;
     for await (const row of rowsOf(restoring, 'files', ImportedUpload, uploads.filesPerUser)) {
@@ -44,12 +45,15 @@ export function createImportContents(deps: ImportContentsDeps) {
       const size = file.sizeOf(path);
       if (size === undefined || (await findUpload(database, id)) !== undefined) continue;
       if (size > deps.fileBytes) throw new ImportFailed('too_large', `${path} is too large`);
-      const bytes = await buffer(await file.open(path));
-      const mime_type = await sniffMediaType(bytes.subarray(0, SNIFFED_BYTES));
+      const { head, content } = await begun(await file.open(path));
+      const mime_type = await sniffMediaType(head);
       const { duration, width, height, transcript } = row;
       const details = { duration, width, height, transcript };
       const upload = { id, name: cleanName(row.name), type: attachmentType(mime_type), mime_type, size, ...details };
-      await storeFile(uploads, userId, upload, bytes);
+      await storeFile(uploads, userId, upload, content).catch((error: Error) => {
+        // The file is not what was signed, or the store of its archive failed.
+        throw content.errored ?? error;
+      });
     }
   }
 
@@ -71,4 +75,19 @@ export function createImportContents(deps: ImportContentsDeps) {
   }
 
   return { files, documents };
+}
+
+/** A stream whose beginning is known. */
+async function begun(source: Readable): Promise<{ head: Buffer; content: Readable }> {
+  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const { head, start } = await readHead(chunks);
+  async function* all(): AsyncGenerator<Buffer> {
+    try {
+      yield* start;
+      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+    } finally {
+      source.destroy();
+    }
+  }
+  return { head, content: Readable.from(all(), { objectMode: false }) };
 }

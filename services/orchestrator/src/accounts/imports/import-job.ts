@@ -44,7 +44,7 @@ export interface ImportJobDeps {
 
 /** An import fails after this many failed attempts. */
 const FAILURES = 5;
-/** Bytes of all rows. They compress well, so a small file can contain much. */
+/** Rows compress well, so a small file can contain much. */
 const ROW_BYTES = 1024 ** 3;
 
 /** Why the file can never be imported; undefined if another attempt may succeed. */
@@ -104,9 +104,10 @@ export function createImportJob(deps: ImportJobDeps) {
     await deps.contents.files(restoring, signal);
     const documents = await deps.contents.documents(restoring, signal);
     return fenced(leased, async (tx, userId) => {
-      const owned = await lockOwnedWorkspaces(tx, userId);
-      if (owned.length >= deps.workspacesPerUser) throw new ImportFailed('limit_reached', 'too many workspaces');
       const workspaceId = await deps.restore(restoring, documents, tx);
+      // Last, because other requests of the user wait for this lock.
+      const owned = await lockOwnedWorkspaces(tx, userId);
+      if (owned.length > deps.workspacesPerUser) throw new ImportFailed('limit_reached', 'too many workspaces');
       await deps.runtimes.requestRunning(workspaceId, userId, tx);
       await endImport(tx, restoring.importId, { status: 'done', workspace_id: workspaceId }, deps.keptMs);
       return workspaceId;

@@ -155,7 +155,7 @@ async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> 
 }
 
 /** Reads enough chunks to detect the file type. */
-async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; start: Buffer[] }> {
+export async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; start: Buffer[] }> {
   const start: Buffer[] = [];
   for (let length = 0; length < SNIFFED_BYTES;) {
     const chunk = await next(chunks);

@@ -14,14 +14,15 @@ export type StoreFileDeps = Pick<
  * Stores a file as an upload of the user, in the order of `receiveFile`. Repeating it stores nothing again. A file that
  * no message gets is deleted like any other.
  *
- * @param upload its id follows from its bytes
+ * @param upload its id follows from its bytes, or from where they are
+ * @param content if it fails, so does this function, with an error that has the content's as `cause`
  * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `user_deleted`, `service_unavailable`
  */
 export async function storeFile(
   deps: StoreFileDeps,
   userId: string,
   upload: UploadRow,
-  bytes: Uint8Array,
+  content: Uint8Array | Readable,
 ): Promise<void> {
   const { withTransaction, jobs, objects } = deps;
   const { id, size } = upload;
@@ -39,7 +40,7 @@ export async function storeFile(
   });
   if (isStored) return;
   try {
-    await objects.put(id, Readable.from([bytes], { objectMode: false }));
+    await objects.put(id, content instanceof Readable ? content : Readable.from([content], { objectMode: false }));
   } catch (error) {
     throw new ApiError('service_unavailable', { cause: error });
   }
