@@ -32,12 +32,12 @@ describe('uswarmctl swarm-file verify', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  async function members(receipts: unknown[]): Promise<Zippable> {
+  async function members(receipts: unknown[], keys = [signer]): Promise<Zippable> {
     const texts: Record<string, string> = {
       [WORKSPACE_PATH]: '{}\n',
       ...Object.fromEntries(TABLES.map((table) => [tablePath(table), table === 'messages' ? '{}\n{}\n' : ''])),
       [tablePath('receipts')]: receipts.map((one) => `${JSON.stringify(one)}\n`).join(''),
-      [KEYS_PATH]: JSON.stringify({ keys: [receiptJwk(signer)] }),
+      [KEYS_PATH]: JSON.stringify({ keys: keys.map(receiptJwk) }),
     };
     async function* contents(): AsyncGenerator<Content> {
       for (const [name, text] of Object.entries(texts)) {
@@ -102,6 +102,15 @@ describe('uswarmctl swarm-file verify', () => {
     const { json, text, partial } = await verify(await members([receipt, { ...receipt, outcome: 'Sent nothing.' }]));
     expect(json).toMatchObject({ valid: false, rows: { receipts: 2 }, invalid_receipts: 1 });
     expect({ last: text.split('\n').at(-1), partial }).toEqual({ last: '1 receipts are invalid', partial: true });
+  });
+
+  it('accepts receipts that another installation signed, with the keys that the file carries', async () => {
+    const unsigned = unsignedReceipt();
+    const imported = { ...unsigned, jws: await other.sign(unsigned) };
+    const keys = await keysOf(signer);
+    const { json } = await verify(await members([receipt, imported], [signer, other]), keys);
+    expect(json).toMatchObject({ valid: true, kid: signer.kid, rows: { receipts: 2 }, invalid_receipts: 0 });
+    expect((await verify(await members([imported]), keys)).json).toMatchObject({ valid: false, invalid_receipts: 1 });
   });
 
   it('reports a file that cannot be read', async () => {

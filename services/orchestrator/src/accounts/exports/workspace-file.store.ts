@@ -116,18 +116,21 @@ export const fileAgents: Page<FileRow & { sort_order: number }> = (db, workspace
       ORDER BY a.sort_order, a.id LIMIT ${limit}`,
   );
 
-/** Files that a message in the workspace has. */
+/** Files that a message in the workspace has. Materialized: in the order of ids, Postgres could read all users' files. */
 export const fileUploads: Page<FileRow> = (db, workspaceId, after, limit) =>
   all(
     db,
     sql`
-      SELECT u.id, u.name, u.type, u.mime_type, u.size, u.duration, u.width, u.height, u.transcript, u.created_at
-      FROM uploads u JOIN workspaces w ON w.owner_id = u.user_id
-      WHERE w.id = ${workspaceId} AND u.state = 'stored' AND u.id > ${after?.id ?? NO_ID} AND EXISTS (
-        SELECT FROM message_attachments a JOIN messages m ON m.id = a.message_id
-        WHERE a.upload_id = u.id AND m.workspace_id = w.id
+      WITH own AS MATERIALIZED (
+        SELECT u.id, u.name, u.type, u.mime_type, u.size, u.duration, u.width, u.height, u.transcript, u.created_at
+        FROM uploads u JOIN workspaces w ON w.owner_id = u.user_id
+        WHERE w.id = ${workspaceId} AND u.state = 'stored' AND u.id > ${after?.id ?? NO_ID}
       )
-      ORDER BY u.id LIMIT ${limit}`,
+      SELECT own.* FROM own WHERE EXISTS (
+        SELECT FROM message_attachments a JOIN messages m ON m.id = a.message_id
+        WHERE a.upload_id = own.id AND m.workspace_id = ${workspaceId}
+      )
+      ORDER BY own.id LIMIT ${limit}`,
   );
 
 /** A time as JavaScript writes it. */
