@@ -282,10 +282,25 @@ describe('the import of a workspace', () => {
       ],
       ['with the address of a script as picture', 'agents', { avatar_url: 'javascript:alert(1)' }],
       ['with an impossible time', 'schedules', { created_at: '2026-02-31T00:00:00.000Z' }],
+      ['with a zone that does not exist', 'schedules', { time_zone: 'Mars/Olympus' }],
+      ['that runs each minute', 'schedules', { rrule: 'FREQ=MINUTELY' }],
       ['that breaks a rule of the tables', 'conversations', { type: 'agent', agent_id: null }],
     ])('is one with a row %s', async (_what, table, change) => {
       const path = `${table}.jsonl`;
       expect(await problem(await forged(members, { [path]: line(path, change) }, signer))).toBe('rows_invalid');
+    });
+
+    it('is one with a signed text that is not a receipt', async () => {
+      const [receipt] = rowsIn(members, tablePath('receipts'));
+      const text = `${JSON.stringify({ ...receipt, jws: await signer.sign({ id: 'x' }) })}\n`;
+      expect(await problem(await forged(members, { [tablePath('receipts')]: text }, signer))).toBe('rows_invalid');
+    });
+
+    it('is one with a row that is nested deeply', async () => {
+      const [receipt] = rowsIn(members, tablePath('receipts'));
+      const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+      const text = `${JSON.stringify({ ...receipt, arguments: { deep: 'HERE' } }).replace('"HERE"', deep)}\n`;
+      expect(await problem(await forged(members, { [tablePath('receipts')]: text }, signer))).toBe('rows_invalid');
     });
 
     it('is one with two managers', async () => {

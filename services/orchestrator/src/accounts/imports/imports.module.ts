@@ -62,6 +62,7 @@ export function createImportsModule(deps: ImportsModuleDeps) {
       artifacts: LIMITS.artifactsPerWorkspace,
       memories: config.MEMORIES_PER_AGENT,
       schedules: config.SCHEDULES_PER_USER,
+      scheduleIntervalS: config.SCHEDULE_INTERVAL_S,
     },
   });
   const handle = createImportJob({

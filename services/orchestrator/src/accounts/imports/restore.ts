@@ -1,7 +1,8 @@
-import { LIMITS, Receipt } from '@uswarm/contract';
+import { exceedsDepth, LIMITS, Receipt, SignedReceipt } from '@uswarm/contract';
 import { parseJson, type ReceiptKey, ReceiptSignatureError, verifyReceiptSignature } from '@uswarm/service-kit';
 import { artifactPath, filePath, WORKSPACE_PATH } from '@uswarm/swarm-file';
 import type { z } from 'zod';
+import { type GivenTimes, InvalidTimes, plannedTimes } from '../../chat/schedules/schedule-times.js';
 import type { Transaction } from '../../platform/database/database.js';
 import { restoreAgents } from '../../records/agent-rows.js';
 import { restoreAgentTools } from '../../records/agent-settings.store.js';
@@ -35,6 +36,8 @@ export interface ImportLimits {
   artifacts: number;
   memories: number;
   schedules: number;
+  /** Least seconds between two runs. */
+  scheduleIntervalS: number;
 }
 
 export interface RestoreDeps {
@@ -50,6 +53,7 @@ const BATCH = 200;
 const MESSAGES = 1_000_000;
 const RECEIPTS = 100_000;
 const AGENTS = 1_000;
+const DAY_MS = 24 * 3_600_000;
 const WORKSPACE_BYTES = 64 * 1024;
 
 async function* batches<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
@@ -98,8 +102,9 @@ export function createRestore(deps: RestoreDeps) {
     const to: Target = { ...deps, ...restoring, tx, workspaceId, id, optional };
     await restoreWorkspace(tx, { ...workspace, id: workspaceId, owner_id: userId });
     const agentIds = await agents(to);
-    const known = { agents: agentIds, conversations: await conversations(to, agentIds) };
-    await restoreSeq(tx, workspaceId, await messages(to, known));
+    const { known: conversationIds, last } = await conversations(to, agentIds);
+    const known = { agents: agentIds, conversations: conversationIds };
+    await restoreSeq(tx, workspaceId, Math.max(last, await messages(to, known)));
     await artifacts(to, known, documents);
     await schedules(to, known);
     await memories(to, agentIds);
@@ -142,9 +147,11 @@ async function agents(to: Target): Promise<Set<string>> {
   return known;
 }
 
-async function conversations(to: Target, agentIds: ReadonlySet<string>): Promise<Set<string>> {
+/** `last`: the highest sequence that they name. */
+async function conversations(to: Target, agentIds: ReadonlySet<string>): Promise<{ known: Set<string>; last: number }> {
   const { tx, workspaceId, id, optional } = to;
   const known = new Set<string>();
+  let last = 0;
   for await (const batch of batches(rowsOf(to, 'conversations', ImportedConversation, to.limits.conversations))) {
     for (const { agent_id: agentId } of batch) requireAgent(agentIds, agentId);
     await restoreConversations(
@@ -156,13 +163,14 @@ async function conversations(to: Target, agentIds: ReadonlySet<string>): Promise
         workspace_id: workspaceId,
       })),
     );
-    for (const { id: old, summary, untrusted } of batch) {
+    for (const { id: old, summary, untrusted, read_seq: read, title_seq: titled } of batch) {
       known.add(old);
+      last = Math.max(last, read, titled ?? 0, summary?.through_seq ?? 0);
       await markImported(tx, id(old), [...new Set([...untrusted, 'attachment' as const])]);
       if (summary !== null) await saveSummary(tx, id(old), { text: summary.text, throughSeq: summary.through_seq });
     }
   }
-  return known;
+  return { known, last };
 }
 
 /** @returns the highest sequence */
@@ -254,6 +262,7 @@ async function schedules(to: Target, known: Known): Promise<void> {
   const rows = [];
   for await (const schedule of rowsOf(to, 'schedules', ImportedSchedule, limits.schedules)) {
     requireAgent(known.agents, schedule.agent_id);
+    requireTimes(schedule, limits.scheduleIntervalS);
     const { conversation_id: conversation } = schedule;
     // Two installations must not both run it.
     const state = schedule.status === 'finished' ? {} : ({ status: 'paused', paused_by: 'user' } as const);
@@ -313,9 +322,22 @@ function requireAgent(known: ReadonlySet<string>, id: string | null): void {
   if (id !== null && !known.has(id)) throw new ImportFailed('rows_invalid', `agent ${id} is missing`);
 }
 
+/** As they were checked when the user made the schedule. */
+function requireTimes(times: GivenTimes, intervalS: number): void {
+  try {
+    plannedTimes(times, Date.parse(`${times.start_time}Z`) - 2 * DAY_MS, intervalS);
+  } catch (error) {
+    if (error instanceof InvalidTimes) throw new ImportFailed('rows_invalid', `schedules.jsonl: ${error.field}`);
+    throw error;
+  }
+}
+
 async function verifiedReceipt(jws: string, keys: readonly ReceiptKey[]) {
   try {
-    const { kid } = await verifyReceiptSignature(jws, keys);
+    const { kid, payload } = await verifyReceiptSignature(jws, keys);
+    // Anyone can sign anything with an own key.
+    if (exceedsDepth(payload, LIMITS.jsonDepth) || !SignedReceipt.safeParse(payload).success)
+      throw new ImportFailed('rows_invalid', 'what was signed is not a receipt');
     const key = keys.find((one) => one.kid === kid);
     return { jws, kid, x: key?.x ?? '' };
   } catch (error) {
