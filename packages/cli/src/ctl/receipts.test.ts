@@ -198,6 +198,12 @@ describe('uswarmctl receipt verify', () => {
     expect(reasons).toEqual([notFinal, notFinal, 'the signature is missing']);
   });
 
+  it('refuses a receipt that is nested so deeply that it could not be compared', async () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const text = JSON.stringify({ ...receipt, arguments: { deep: 'HERE' } }).replace('"HERE"', deep);
+    expect((await verify(text)).reasons).toEqual(['the receipt is nested too deeply']);
+  });
+
   it('removes control characters from what it prints', async () => {
     const { text } = await verify({ ...receipt, id: '\u001B[2Jx' });
     expect(text).toMatch(/^\[2Jx: invalid: /);

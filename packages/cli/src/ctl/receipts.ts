@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Receipt, ReceiptKeySet, SignedReceipt } from '@uswarm/contract';
+import { exceedsDepth, LIMITS, Receipt, ReceiptKeySet, SignedReceipt } from '@uswarm/contract';
 import {
   canonicalJson,
   parseJson,
@@ -84,10 +84,12 @@ export async function verifyReceipt(
 
 /** @throws ReceiptSignatureError that states what is wrong */
 async function verified(value: unknown, keys: readonly ReceiptKey[]): Promise<{ kid: string; receipt: SignedReceipt }> {
+  requireDepth(value);
   const { status, jws } = parsed(Receipt, value, 'the receipt');
   if (status === 'sent') throw new ReceiptSignatureError('the receipt is not final: the call has not ended');
   if (jws === null) throw new ReceiptSignatureError('the signature is missing');
   const { kid, payload } = await verifyReceiptSignature(jws, keys);
+  requireDepth(payload);
   const receipt = parsed(SignedReceipt, payload, 'what was signed');
   // As it was read: a schema can drop argument properties.
   const [shown, signed] = [value, payload] as Record<string, unknown>[];
@@ -100,6 +102,11 @@ async function verified(value: unknown, keys: readonly ReceiptKey[]): Promise<{ 
   if (hash !== receipt.arguments_sha256)
     throw new ReceiptSignatureError('arguments_sha256 is not that of the arguments');
   return { kid, receipt };
+}
+
+/** Canonical JSON is written recursively. */
+function requireDepth(value: unknown): void {
+  if (exceedsDepth(value, LIMITS.jsonDepth)) throw new ReceiptSignatureError('the receipt is nested too deeply');
 }
 
 function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
