@@ -31,6 +31,7 @@ export { parseJson } from './parse-json.js';
 export {
   createReceiptSigner,
   receiptJwk,
+  receiptKeyId,
   type ReceiptKey,
   receiptPayload,
   ReceiptSignatureError,

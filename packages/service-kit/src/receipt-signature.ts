@@ -34,6 +34,12 @@ export class ReceiptSignatureError extends Error {
 
 const jwkOf = ({ x }: Pick<ReceiptKey, 'x'>) => ({ crv: 'Ed25519', kty: 'OKP', x });
 
+/** The thumbprint of a public key (RFC 7638). */
+export const receiptKeyId = (x: string): string =>
+  createHash('sha256')
+    .update(canonicalJson(jwkOf({ x })))
+    .digest('base64url');
+
 function receiptKeyOf(callPrivateKeyPem: string): KeyObject {
   const { d } = createPrivateKey(callPrivateKeyPem).export({ format: 'jwk' });
   const seed = hkdfSync('sha256', Buffer.from(String(d), 'base64url'), '', PURPOSE, 32);
@@ -45,9 +51,7 @@ function receiptKeyOf(callPrivateKeyPem: string): KeyObject {
 export function createReceiptSigner(callPrivateKeyPem: string): ReceiptSigner {
   const privateKey = receiptKeyOf(callPrivateKeyPem);
   const x = String(createPublicKey(privateKey).export({ format: 'jwk' }).x);
-  const kid = createHash('sha256')
-    .update(canonicalJson(jwkOf({ x })))
-    .digest('base64url');
+  const kid = receiptKeyId(x);
   const sign = (payload: Uint8Array, typ: string): Promise<string> =>
     new CompactSign(payload).setProtectedHeader({ alg: ALGORITHM, kid, typ }).sign(privateKey);
   return {

@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream';
-import { parseJson } from '@uswarm/service-kit';
+import { boundedJson } from './bounded-json.js';
 import { SwarmFileError } from './problem.js';
 
 const NEWLINE = 0x0a;
-/** A message has up to a megabyte, and an artifact a hundred versions with their titles. */
-const MAX_LINE_BYTES = 16 * 1024 ** 2;
+/** A message has up to a megabyte, which JSON can double. */
+const MAX_LINE_BYTES = 4 * 1024 ** 2;
+/** The arguments of a call can be long lists. */
+const MAX_LINE_VALUES = 50_000;
 
 /** Parses one JSON value per line, with one line in memory. @throws SwarmFileError */
 export async function* jsonLines(content: Readable, path: string): AsyncGenerator<unknown> {
@@ -18,8 +20,7 @@ export async function* jsonLines(content: Readable, path: string): AsyncGenerato
   };
   const parsed = (): unknown => {
     number += 1;
-    const value = parseJson(Buffer.concat(begun).toString());
-    if (value === undefined) throw new SwarmFileError('members_invalid', `${path}: line ${number} is not JSON`);
+    const value = boundedJson(Buffer.concat(begun), `${path}: line ${number}`, 'rows_invalid', MAX_LINE_VALUES);
     [begun, length] = [[], 0];
     return value;
   };

@@ -42,12 +42,19 @@ export const Member = z.strictObject({
 });
 export type Member = z.output<typeof Member>;
 
-export const Manifest = z.strictObject({
+/** More than a workspace can have: a thousand documents with a hundred versions, and ten thousand files. */
+export const MAX_MEMBERS = 125_000;
+
+/** Members are read one by one: a schema lists every error in an array before it ends. */
+export const ManifestHead = z.strictObject({
   format: z.literal(FORMAT.format),
   version: z.literal(FORMAT.version),
   created_at: z.iso.datetime(),
   workspace_id: z.uuid(),
-  /** In the archive's order. */
-  members: z.array(Member),
+  members: z.array(z.unknown()).max(MAX_MEMBERS),
 });
-export type Manifest = z.output<typeof Manifest>;
+
+export interface Manifest extends Omit<z.output<typeof ManifestHead>, 'members'> {
+  /** In the archive's order. */
+  members: Member[];
+}

@@ -1,12 +1,13 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createReceiptSigner, generateCallKeys, receiptJwk } from '@uswarm/service-kit';
-import { strToU8, type Zippable, zipSync } from 'fflate';
+import { strToU8, type ZipOptions, type Zippable, zipSync } from 'fflate';
 import { jsonLines } from './lines.js';
 import { FORMAT, KEYS_PATH, type Member, REQUIRED_PATHS } from './manifest.js';
 import { openRemoteSwarmFile, openSwarmFile, type SwarmFile } from './open-swarm-file.js';
@@ -48,6 +49,16 @@ async function forged(texts: Record<string, string>, manifest: Record<string, un
   const bytes = Buffer.from(JSON.stringify({ ...FORMAT, ...ABOUT, members, ...manifest }));
   const all = { ...texts, 'manifest.json': bytes.toString(), 'manifest.jws': await signer.signManifest(bytes) };
   return Object.fromEntries(Object.entries(all).map(([name, content]) => [name, strToU8(content)]));
+}
+
+const READER = `
+  import { openSwarmFile } from ${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)};
+  await openSwarmFile(process.argv[1]).catch(({ problem }) => process.stdout.write(problem));`;
+
+/** Opens a file in a process with little memory. @returns why it is refused; empty if the process died */
+function openedElsewhere(name: string): Promise<string> {
+  const options = ['--max-old-space-size=64', '--input-type=module', '--eval', READER, name];
+  return text(spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'ignore'] }).stdout);
 }
 
 describe('a .uswarm file', () => {
@@ -114,13 +125,27 @@ describe('a .uswarm file', () => {
   });
 
   it.each([
-    ['leaves the archive', '../../etc/cron.d/x', 'not_a_swarm_file: invalid relative path: ../../etc/cron.d/x'],
-    ['is absolute', '/etc/passwd', 'not_a_swarm_file: absolute path: /etc/passwd'],
+    ['leaves the archive', '../../etc/cron.d/x', 'members_invalid: "../../etc/cron.d/x" is unknown'],
+    ['is absolute', '/etc/passwd', 'members_invalid: "/etc/passwd" is unknown'],
     ['is a folder', 'files/', 'members_invalid: "files/" is unknown'],
+    ['has a long name', `files/${'a'.repeat(60_000)}`, `members_invalid: "files/${'a'.repeat(58)}" is unknown`],
+    [
+      'continues the name of another',
+      `${FILE}${' '.repeat(60)}`,
+      `members_invalid: "${FILE}${' '.repeat(22)}" is unknown`,
+    ],
     ['has a free name', 'files/a.txt', 'members_invalid: "files/a.txt" is unknown'],
     ['belongs to no format', 'secrets.json', 'members_invalid: "secrets.json" is unknown'],
   ])('is refused if a member %s', async (_how, name, problem) => {
     expect(await refusal(zipSync({ ...(await exported()), [name]: strToU8('x') }))).toBe(problem);
+  });
+
+  it.each<[string, ZipOptions]>([
+    ['a comment', { comment: 'x' }],
+    ['long extra fields', { extra: { 0x9999: new Uint8Array(61) } }],
+  ])('is refused if a member has %s, which would fill memory', async (what, options) => {
+    const bytes = zipSync({ ...(await exported()), [FILE]: [strToU8(TEXTS[FILE]!), options] });
+    expect(await refusal(bytes)).toBe(`members_invalid: "${FILE}" has ${what}`);
   });
 
   it('is refused if a member is not in the manifest', async () => {
@@ -199,6 +224,37 @@ describe('a .uswarm file', () => {
     expect(await refusal(zipSync(await forged(TEXTS, manifest)))).toBe(problem);
   });
 
+  it.each<[string, unknown[], string]>([
+    ['for its members', Array(1_000_000).fill(0), 'too_large: manifest.json is too large'],
+    ['in values', Array(500).fill(0), 'too_large: manifest.json has too many values'],
+    ['in one of its members', [0, 0], 'members_invalid: manifest.json: members.0: Invalid input'],
+  ])('is refused if its manifest is too large %s', async (_how, members, problem) => {
+    expect(await refusal(zipSync(await forged(TEXTS, { members })))).toContain(problem);
+  });
+
+  it.each<[string, object[]]>([
+    ['a key that is longer than its bytes', [{ kid: signer.kid, x: `${signer.x}${' '.repeat(900)}` }]],
+    ['a key with the id of another', [{ kid: signer.kid, x: other.x }]],
+    ['a key twice', [receiptJwk(signer), receiptJwk(signer)]],
+    ['more keys than an installation has', Array(1_001).fill(receiptJwk(signer))],
+  ])('is refused with %s', async (_what, keys) => {
+    const bytes = zipSync(await forged({ ...TEXTS, [KEYS_PATH]: JSON.stringify({ keys }) }));
+    expect(await refusal(bytes)).toMatch(/^(?:members_invalid: receipt-keys.json is not a key set|too_large: )/);
+  });
+
+  it('is refused with little memory, however well its members compress', async () => {
+    const zeros = `{"keys":[${'0,'.repeat(500_000)}0]}`;
+    const name = path.join(folder, 'bomb.uswarm');
+    for (const bomb of [
+      await forged({ ...TEXTS, [KEYS_PATH]: zeros }),
+      await forged(TEXTS, { members: Array(5_000_000).fill(0) }),
+    ]) {
+      await writeFile(name, zipSync(bomb));
+      expect((await stat(name)).size).toBeLessThan(50_000);
+      expect(await openedElsewhere(name)).toBe('too_large');
+    }
+  }, 60_000);
+
   it.each<[string, Uint8Array]>([
     ['an empty file', new Uint8Array()],
     ['text', strToU8('hello '.repeat(100))],
@@ -230,6 +286,23 @@ describe('a table of a .uswarm file', () => {
     await expect(read('{}\n{\n{}\n')).rejects.toThrow('messages.jsonl: line 2 is not JSON');
   });
 
+  it('is refused with a line of more values than a row has, but not for its texts', async () => {
+    const [row] = await read(JSON.stringify({ text: '[,"{'.repeat(50_000) }));
+    expect(row).toEqual({ text: '[,"{'.repeat(50_000) });
+    await expect(read('{}\n', `[${'0,'.repeat(60_000)}0]`)).rejects.toMatchObject({
+      problem: 'too_large',
+      message: 'messages.jsonl: line 2 has too many values',
+    });
+  });
+
+  it.each(['[', '{"a":'])('is refused with a line that is nested deeply in %s', async (open) => {
+    const close = open === '[' ? ']' : '}';
+    await expect(read(`${open.repeat(10_000)}1${close.repeat(10_000)}`)).rejects.toMatchObject({
+      problem: 'rows_invalid',
+      message: 'messages.jsonl: line 1 is nested too deeply',
+    });
+  });
+
   it('is refused with an endless line, before it is in memory', async () => {
     let sent = 0;
     const endless = new Readable({
@@ -239,6 +312,6 @@ describe('a table of a .uswarm file', () => {
       },
     });
     await expect(jsonLines(endless, 'messages.jsonl').next()).rejects.toThrow('line 1 is too long');
-    expect(sent).toBeLessThan(32);
+    expect(sent).toBeLessThan(16);
   });
 });

@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { parseJson, type ReceiptKey, ReceiptSignatureError, verifyManifestSignature } from '@uswarm/service-kit';
-import { type Entry, fromRandomAccessReaderPromise, openPromise, type ZipFile } from 'yauzl';
+import { setImmediate } from 'node:timers/promises';
+import { type ReceiptKey, receiptKeyId, ReceiptSignatureError, verifyManifestSignature } from '@uswarm/service-kit';
+import { Entry, fromRandomAccessReaderPromise, openPromise, type ZipFile } from 'yauzl';
 import { z } from 'zod';
+import { boundedJson } from './bounded-json.js';
 import {
   FORMAT,
   isMemberPath,
   KEYS_PATH,
-  Manifest,
+  type Manifest,
   MANIFEST_PATH,
-  type Member,
+  ManifestHead,
+  MAX_MEMBERS,
+  Member,
   REQUIRED_PATHS,
   SIGNATURE_PATH,
 } from './manifest.js';
@@ -32,14 +36,26 @@ export interface SwarmFile {
 
 const STORED = 0;
 const DEFLATED = 8;
-/** More than an installation's limits allow. */
-const MAX_MEMBERS = 250_000;
 /** Of all members. Data that compresses well can be a thousand times as large as its archive. */
 const MAX_BYTES = 16 * 1024 ** 3;
-const MAX_MANIFEST_BYTES = 64 * 1024 ** 2;
-const MAX_SMALL_BYTES = 1024 ** 2;
+/** Of the manifest, per member and for the rest. */
+const MEMBER_BYTES = 200;
+const MEMBER_VALUES = 8;
+const HEAD_BYTES = 1024;
+const HEAD_VALUES = 64;
+const MAX_SIGNATURE_BYTES = 1024;
+const MAX_KEYS_BYTES = 1024 ** 2;
+const MAX_KEYS = 1_000;
+/** No member has a longer name. Large archives and times need extra fields. */
+const MAX_NAME_BYTES = 64;
+const MAX_EXTRA_BYTES = 64;
 
-const Keys = z.object({ keys: z.array(z.object({ kid: z.string(), x: z.string() })) });
+const Key = z
+  .object({ kid: z.string(), x: z.string().regex(/^[\w-]{43}$/) })
+  .refine(({ kid, x }) => kid === receiptKeyId(x));
+const Keys = z
+  .object({ keys: z.array(Key).max(MAX_KEYS) })
+  .refine(({ keys }) => new Set(keys.map(({ kid }) => kid)).size === keys.length);
 const Version = z.looseObject({ format: z.literal(FORMAT.format), version: z.int() });
 
 /**
@@ -53,7 +69,8 @@ export const openSwarmFile = (path: string): Promise<SwarmFile> => openZip(openP
 export const openRemoteSwarmFile = (source: Source): Promise<SwarmFile> =>
   openZip(fromRandomAccessReaderPromise(new SourceReader(source), source.size, OPTIONS));
 
-const OPTIONS = { autoClose: false, lazyEntries: true };
+/** Long names are refused before they are decoded. */
+const OPTIONS = { autoClose: false, lazyEntries: true, decodeStrings: false };
 
 async function openZip(opening: Promise<ZipFile>): Promise<SwarmFile> {
   const zip = await opening.catch((error: Error) => {
@@ -69,12 +86,13 @@ async function openZip(opening: Promise<ZipFile>): Promise<SwarmFile> {
 
 async function opened(zip: ZipFile): Promise<SwarmFile> {
   const entries = await entriesOf(zip);
-  const manifestBytes = await readWhole(zip, entries, MANIFEST_PATH, MAX_MANIFEST_BYTES);
-  const jws = (await readWhole(zip, entries, SIGNATURE_PATH, MAX_SMALL_BYTES)).toString();
-  const manifest = parsedManifest(manifestBytes);
+  const manifestBytes = await readWhole(zip, entries, MANIFEST_PATH, HEAD_BYTES + MEMBER_BYTES * entries.size);
+  const jws = (await readWhole(zip, entries, SIGNATURE_PATH, MAX_SIGNATURE_BYTES)).toString();
+  const manifest = await parsedManifest(manifestBytes, entries.size);
   const members = new Map(manifest.members.map((member) => [member.path, member]));
   requireSameMembers(manifest, members, entries);
-  const keys = Keys.safeParse(parseJson((await readWhole(zip, entries, KEYS_PATH, MAX_SMALL_BYTES)).toString()));
+  const keyBytes = await readWhole(zip, entries, KEYS_PATH, MAX_KEYS_BYTES);
+  const keys = Keys.safeParse(boundedJson(keyBytes, KEYS_PATH, 'members_invalid', MAX_KEYS * MEMBER_VALUES));
   if (!keys.success) throw new SwarmFileError('members_invalid', `${KEYS_PATH} is not a key set`);
   return {
     manifest,
@@ -101,11 +119,13 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
   let [bytes, compressed] = [0, 0];
   for await (const entry of eachEntry(zip)) {
-    const path = entry.fileName;
-    const refuse = (why: string) =>
-      new SwarmFileError('members_invalid', `${JSON.stringify(path.slice(0, 200))} ${why}`);
+    const path = entry.fileNameRaw.subarray(0, MAX_NAME_BYTES).toString('latin1');
+    const refuse = (why: string) => new SwarmFileError('members_invalid', `${JSON.stringify(path)} ${why}`);
     if (entries.size >= MAX_MEMBERS) throw new SwarmFileError('too_large', 'the file has too many members');
-    if (![MANIFEST_PATH, SIGNATURE_PATH].includes(path) && !isMemberPath(path)) throw refuse('is unknown');
+    const isKnown = [MANIFEST_PATH, SIGNATURE_PATH].includes(path) || isMemberPath(path);
+    if (!isKnown || entry.fileNameLength > MAX_NAME_BYTES) throw refuse('is unknown');
+    if (entry.fileCommentLength > 0) throw refuse('has a comment');
+    if (entry.extraFieldLength > MAX_EXTRA_BYTES) throw refuse('has long extra fields');
     if (entries.has(path)) throw refuse('is there twice');
     if (entry.isEncrypted()) throw refuse('is encrypted');
     if (![STORED, DEFLATED].includes(entry.compressionMethod)) throw refuse('has an unknown compression');
@@ -113,9 +133,27 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
     if (compressed > zip.fileSize) throw refuse('overlaps others');
     bytes += entry.uncompressedSize;
     if (bytes > MAX_BYTES) throw new SwarmFileError('too_large', 'the members are too large');
-    entries.set(path, entry);
+    entries.set(path, compact(entry));
   }
   return entries;
+}
+
+/** An archive can have very many entries, so this one has only the fields that open it. */
+function compact({
+  compressedSize,
+  compressionMethod,
+  generalPurposeBitFlag,
+  relativeOffsetOfLocalHeader,
+  uncompressedSize,
+}: Entry): Entry {
+  const needed = {
+    compressedSize,
+    compressionMethod,
+    generalPurposeBitFlag,
+    relativeOffsetOfLocalHeader,
+    uncompressedSize,
+  };
+  return Object.assign(new Entry(), needed);
 }
 
 async function* eachEntry(zip: ZipFile): AsyncGenerator<Entry> {
@@ -145,17 +183,31 @@ async function readWhole(
   }
 }
 
-function parsedManifest(bytes: Buffer): Manifest {
-  const value = parseJson(bytes.toString());
+async function parsedManifest(bytes: Buffer, entries: number): Promise<Manifest> {
+  const value = boundedJson(bytes, MANIFEST_PATH, 'not_a_swarm_file', HEAD_VALUES + MEMBER_VALUES * entries);
   const version = Version.safeParse(value);
   if (!version.success) throw new SwarmFileError('not_a_swarm_file', `${MANIFEST_PATH} is not one of this format`);
   if (version.data.version !== FORMAT.version) {
     throw new SwarmFileError('version_unsupported', `version ${version.data.version} of the format is not supported`);
   }
-  const { data, error } = Manifest.safeParse(value);
+  const { members, ...head } = valid(ManifestHead, value, '');
+  const manifest: Manifest = { ...head, members: [] };
+  for (const [at, member] of members.entries()) {
+    manifest.members.push(valid(Member, member, `members.${at}`));
+    // Others use the process too.
+    if (at % 1_000 === 0) await setImmediate();
+  }
+  return manifest;
+}
+
+/** @throws SwarmFileError with the first error */
+function valid<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.output<Schema> {
+  const { data, error } = schema.safeParse(value);
   if (error === undefined) return data;
   const [issue] = error.issues;
-  throw new SwarmFileError('members_invalid', `${MANIFEST_PATH}: ${issue?.path.join('.')}: ${issue?.message}`);
+  const where = [MANIFEST_PATH, [place, ...(issue?.path ?? [])].filter((key) => key !== '').join('.'), issue?.message];
+  // The text can name a key of any length.
+  throw new SwarmFileError('members_invalid', where.join(': ').slice(0, 300));
 }
 
 function requireSameMembers(

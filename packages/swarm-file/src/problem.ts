@@ -5,6 +5,8 @@ export type SwarmFileProblem =
   | 'version_unsupported'
   /** Members are missing, unknown, duplicate or encrypted, or are not those in the manifest. */
   | 'members_invalid'
+  /** A line of a table is not JSON, or is nested too deeply. */
+  | 'rows_invalid'
   | 'too_large'
   /** A member does not have the size and the SHA-256 in the manifest. */
   | 'content_changed'

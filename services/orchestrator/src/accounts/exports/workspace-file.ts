@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { ApiError, type Receipt } from '@uswarm/contract';
+import { ApiError, type Receipt, type ReceiptKeySet } from '@uswarm/contract';
 import type { ReceiptSigner } from '@uswarm/service-kit';
 import {
   artifactPath,
@@ -87,6 +87,13 @@ export function createWorkspaceFile({ database, receipts, signer, objects }: Wor
     yield* receipts.imported(workspaceId);
   }
 
+  /** A workspace can come back with receipts of this installation. */
+  async function allKeys(workspaceId: string): Promise<ReceiptKeySet['keys']> {
+    const { keys } = await receipts.keys();
+    const others = await receipts.importedKeys(workspaceId);
+    return [...keys, ...others.filter(({ kid }) => keys.every((own) => own.kid !== kid))];
+  }
+
   async function* contents(userId: string, workspace: FileRow): AsyncGenerator<Content> {
     const { id } = workspace;
     const rowsOf =
@@ -107,7 +114,7 @@ export function createWorkspaceFile({ database, receipts, signer, objects }: Wor
     yield table('memories', memories(pages(rowsOf(fileMemories))));
     yield table('agents', pages(rowsOf(fileAgents)));
     yield table('receipts', allReceipts(userId, id));
-    yield text(KEYS_PATH, one({ keys: [...(await receipts.keys()).keys, ...(await receipts.importedKeys(id))] }));
+    yield text(KEYS_PATH, one({ keys: await allKeys(id) }));
     yield table('files', pages(rowsOf(fileUploads)));
     for await (const upload of pages(rowsOf(fileUploads))) {
       const content = await stored(filePath(upload.id), upload.id, false);

@@ -24,7 +24,18 @@ const line = (maxCharacters: number) => text(maxCharacters).overwrite(visibleLin
 const Line = line(LIMITS.title);
 const times = { created_at: Time, updated_at: Time };
 const Budget = z.int().positive().max(1e15).nullable();
-const Sources = z.array(z.enum(['web', 'app', 'attachment', 'memory', 'artifact']));
+/** The length is checked first: a schema reports each element, also of a list that is too long. */
+const list = <Element extends z.ZodType>(element: Element, maxLength: number) =>
+  z.array(z.unknown()).max(maxLength).pipe(z.array(element));
+const SOURCES = ['web', 'app', 'attachment', 'memory', 'artifact'] as const;
+const Sources = list(z.enum(SOURCES), SOURCES.length);
+
+/** Buttons, fields and steps have lower limits, which can change. */
+const LONGEST_LIST = 200;
+const hasShortLists = (value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  ((!Array.isArray(value) || value.length <= LONGEST_LIST) && Object.values(value).every(hasShortLists));
 
 export const ImportedWorkspace = z.strictObject({
   id: Id,
@@ -56,14 +67,16 @@ export const ImportedMessage = z.strictObject({
   shown_seq: Seq.nullable(),
   role: z.enum(['user', 'agent', 'system']),
   agent_id: Id.nullable(),
-  content: MessageContent.refine((content) => content.type !== 'loading', 'has no content').refine(
-    (content) => JSON.stringify(content).length <= 2 * LIMITS.replyBytes,
-    'is too long',
-  ),
+  content: z
+    .unknown()
+    .refine(hasShortLists, 'has a long list')
+    .pipe(MessageContent)
+    .refine((content) => content.type !== 'loading', 'has no content')
+    .refine((content) => JSON.stringify(content).length <= 2 * LIMITS.replyBytes, 'is too long'),
   status: MessageStatus,
   error_code: z.enum(MESSAGE_ERROR_CODES).nullable(),
-  mentions: z.array(Mention).max(LIMITS.mentionsPerMessage),
-  attachments: z.array(z.object({ id: Id })).max(LIMITS.attachmentsPerMessage),
+  mentions: list(Mention, LIMITS.mentionsPerMessage),
+  attachments: list(z.object({ id: Id }), LIMITS.attachmentsPerMessage),
   answer_turn_id: Id.nullable(),
   in_reply_to: Id.nullable(),
   answered_with: Id.nullable(),
@@ -78,21 +91,20 @@ export const ImportedArtifact = z.strictObject({
   conversation_id: Id.nullable(),
   version: z.int().positive().max(LIMITS.artifactVersions),
   updated_at: Time,
-  versions: z
-    .array(
-      z.strictObject({
-        version: z.int().positive(),
-        title: line(LIMITS.artifactTitle),
-        status: z.enum(['draft', 'final']),
-        agent_slug: text(LIMITS.agentName),
-        preview: z.string(),
-        size: z.int(),
-        untrusted: z.boolean(),
-        created_at: Time,
-      }),
-    )
-    .min(1)
-    .max(LIMITS.artifactVersions)
+  versions: list(
+    z.strictObject({
+      version: z.int().positive(),
+      title: line(LIMITS.artifactTitle),
+      status: z.enum(['draft', 'final']),
+      agent_slug: text(LIMITS.agentName),
+      preview: z.string(),
+      size: z.int(),
+      untrusted: z.boolean(),
+      created_at: Time,
+    }),
+    LIMITS.artifactVersions,
+  )
+    .refine((versions) => versions.length > 0, 'are missing')
     .refine((versions) => versions.every(({ version }, at) => version === at + 1), 'have gaps'),
 });
 
@@ -134,24 +146,23 @@ export const ImportedAgent = z.strictObject({
     .string()
     .max(2_000)
     .regex(/^(?:https:\/\/[^\s"'<>\\]+|\/v1\/assets\/[\w.-]+)?$/),
-  skills: z.array(AgentSkill),
+  skills: list(AgentSkill, AgentSkill.options.length),
   sort_order: z.int().nonnegative().max(1e6),
   model: AgentModel.nullable(),
   response_length: ResponseLength,
-  prompts: z.array(AgentPrompt.extend({ content: text(LIMITS.promptText) })).max(LIMITS.promptsPerAgent),
+  prompts: list(AgentPrompt.extend({ content: text(LIMITS.promptText) }), LIMITS.promptsPerAgent),
   created_at: Time,
   updated_at: Time.nullable(),
   deleted_at: Time.nullable(),
-  tools: z
-    .array(
-      z.strictObject({
-        name: text(LIMITS.title),
-        enabled: z.boolean(),
-        permission: z.enum(['allow', 'ask']).nullable(),
-        updated_at: Time,
-      }),
-    )
-    .max(500),
+  tools: list(
+    z.strictObject({
+      name: text(LIMITS.title),
+      enabled: z.boolean(),
+      permission: z.enum(['allow', 'ask']).nullable(),
+      updated_at: Time,
+    }),
+    500,
+  ),
 });
 
 export const ImportedUpload = z.strictObject({

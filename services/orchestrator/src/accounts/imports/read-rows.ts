@@ -11,7 +11,7 @@ export interface Restoring {
   file: SwarmFile;
 }
 
-/** Postgres stores neither NUL nor half characters. The value has the depth of its schema. */
+/** Postgres stores neither NUL nor half characters. Lines have a limited depth. */
 function stored<Value>(value: Value): Value {
   if (typeof value === 'string') return storable(value) as Value;
   if (Array.isArray(value)) return value.map(stored) as Value;
