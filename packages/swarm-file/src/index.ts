@@ -13,3 +13,4 @@ export { openRemoteSwarmFile, openSwarmFile, type SwarmFile } from './open-swarm
 export { SwarmFileError, type SwarmFileProblem } from './problem.js';
 export type { Source } from './source-reader.js';
 export { type Content, sealed } from './seal.js';
+export { verifiedReceipt, type VerifiedReceipt } from './verified-receipt.js';

@@ -1,14 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { exceedsDepth, LIMITS, Receipt, ReceiptKeySet, SignedReceipt } from '@uswarm/contract';
-import {
-  canonicalJson,
-  parseJson,
-  type ReceiptKey,
-  ReceiptSignatureError,
-  verifyReceiptSignature,
-} from '@uswarm/service-kit';
+import { ReceiptKeySet, type SignedReceipt } from '@uswarm/contract';
+import { parseJson, type ReceiptKey, ReceiptSignatureError } from '@uswarm/service-kit';
+import { verifiedReceipt } from '@uswarm/swarm-file';
 import { z } from 'zod';
 import { Failure } from '../failure.js';
 import type { CommandResult } from './commands.js';
@@ -58,7 +52,7 @@ export async function verifyReceipts({
   };
 }
 
-/** Verifies a receipt, and that it contains what was signed. */
+/** Reports whether a receipt is valid, and contains what was signed. */
 export async function verifyReceipt(
   value: unknown,
   keys: readonly ReceiptKey[],
@@ -68,7 +62,7 @@ export async function verifyReceipt(
     .catch({ id: null })
     .parse(value);
   try {
-    const { kid, receipt } = await verified(value, keys);
+    const { kid, receipt } = await verifiedReceipt(value, keys);
     const approved = receipt.approval === null ? 'without an approval' : `approved by ${receipt.approval.user_id}`;
     const what = `${receipt.tool} ${receipt.status} at ${receipt.finished_at}, ${approved}`;
     return { result: { id, valid: true, kid, reason: null, receipt }, text: plain(`${id}: valid: ${what}`) };
@@ -80,41 +74,6 @@ export async function verifyReceipt(
       text: plain(`${id ?? '-'}: invalid: ${reason}`),
     };
   }
-}
-
-/** @throws ReceiptSignatureError that states what is wrong */
-async function verified(value: unknown, keys: readonly ReceiptKey[]): Promise<{ kid: string; receipt: SignedReceipt }> {
-  requireDepth(value);
-  const { status, jws } = parsed(Receipt, value, 'the receipt');
-  if (status === 'sent') throw new ReceiptSignatureError('the receipt is not final: the call has not ended');
-  if (jws === null) throw new ReceiptSignatureError('the signature is missing');
-  const { kid, payload } = await verifyReceiptSignature(jws, keys);
-  requireDepth(payload);
-  const receipt = parsed(SignedReceipt, payload, 'what was signed');
-  // As it was read: a schema can drop argument properties.
-  const [shown, signed] = [value, payload] as Record<string, unknown>[];
-  const fields = Object.keys(SignedReceipt.shape);
-  const changed = fields.find((field) => canonicalJson(shown?.[field]) !== canonicalJson(signed?.[field]));
-  if (changed !== undefined) throw new ReceiptSignatureError(`${changed} is not what was signed`);
-  // Arguments are not kept for changes to uswarm's own data.
-  if (receipt.effect === 'own' && receipt.arguments === null) return { kid, receipt };
-  const hash = createHash('sha256').update(canonicalJson(signed?.['arguments'])).digest('hex');
-  if (hash !== receipt.arguments_sha256)
-    throw new ReceiptSignatureError('arguments_sha256 is not that of the arguments');
-  return { kid, receipt };
-}
-
-/** Canonical JSON is written recursively. */
-function requireDepth(value: unknown): void {
-  if (exceedsDepth(value, LIMITS.jsonDepth)) throw new ReceiptSignatureError('the receipt is nested too deeply');
-}
-
-function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
-  const { data, error } = schema.safeParse(value);
-  if (error === undefined) return data;
-  const [issue] = error.issues;
-  const field = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
-  throw new ReceiptSignatureError(`${what} is malformed: ${field}${issue?.message ?? ''}`);
 }
 
 /** @throws Failure */

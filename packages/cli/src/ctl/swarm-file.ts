@@ -23,6 +23,8 @@ interface Contents {
   bytes: number;
   rows: Record<Table, number>;
   invalid_receipts: number;
+  /** Valid receipts whose keys are from the file, and were not passed. */
+  other_receipts: number;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function verifySwarmFile({
   try {
     const opened = await openSwarmFile(file);
     try {
-      return described(await read(opened, trusted ?? opened.keys), trusted !== undefined);
+      return described(await read(opened, trusted), trusted !== undefined);
     } finally {
       opened.close();
     }
@@ -54,7 +56,8 @@ export async function verifySwarmFile({
 }
 
 function described(contents: Contents, isTrusted: boolean): CommandResult {
-  const { kid, workspace_id, created_at, members, bytes, rows, invalid_receipts: invalid } = contents;
+  const { kid, workspace_id, created_at, members, bytes, rows } = contents;
+  const { invalid_receipts: invalid, other_receipts: others } = contents;
   const counted = TABLES.map((table) => `${rows[table]} ${table}`).join(', ');
   const text = [
     `valid: workspace ${workspace_id} of ${created_at}, ${members} members, ${bytes} bytes`,
@@ -62,6 +65,7 @@ function described(contents: Contents, isTrusted: boolean): CommandResult {
     isTrusted
       ? `signed with ${kid}`
       : `signed with ${kid}, a key from the file: pass the installation's keys with --keys to verify who signed`,
+    ...(isTrusted && others > 0 ? [`${others} receipts are signed with keys from the file that were not passed`] : []),
     ...(invalid === 0 ? [] : [`${invalid} receipts are invalid`]),
   ];
   return {
@@ -71,16 +75,20 @@ function described(contents: Contents, isTrusted: boolean): CommandResult {
   };
 }
 
-async function read(file: SwarmFile, keys: readonly ReceiptKey[]): Promise<Contents> {
+/** An import keeps receipts of another installation, which never has the key of the file. */
+async function read(file: SwarmFile, trusted: readonly ReceiptKey[] | undefined): Promise<Contents> {
   const { manifest } = file;
+  const passed = new Set(trusted?.map(({ kid }) => kid));
+  const keys = [...(trusted ?? []), ...file.keys];
   const contents: Contents = {
-    kid: await file.verifySignature(keys),
+    kid: await file.verifySignature(trusted ?? file.keys),
     workspace_id: manifest.workspace_id,
     created_at: manifest.created_at,
     members: manifest.members.length,
     bytes: manifest.members.reduce((sum, { size }) => sum + size, 0),
     rows: Object.fromEntries(TABLES.map((table) => [table, 0])) as Contents['rows'],
     invalid_receipts: 0,
+    other_receipts: 0,
   };
   for (const { path } of manifest.members) {
     const content = await file.open(path);
@@ -91,8 +99,10 @@ async function read(file: SwarmFile, keys: readonly ReceiptKey[]): Promise<Conte
     } else {
       for await (const row of jsonLines(content, path)) {
         contents.rows[table] += 1;
-        // An imported workspace has receipts of another installation. The signature covers their keys.
-        if (table === 'receipts' && !(await verifyReceipt(row, file.keys)).result.valid) contents.invalid_receipts += 1;
+        if (table !== 'receipts') continue;
+        const { kid } = (await verifyReceipt(row, keys)).result;
+        if (kid === null) contents.invalid_receipts += 1;
+        else if (!passed.has(kid)) contents.other_receipts += 1;
       }
     }
   }

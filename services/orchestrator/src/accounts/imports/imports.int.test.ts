@@ -272,6 +272,21 @@ describe('the import of a workspace', () => {
       );
     });
 
+    it('is one with a receipt that says something else than what was signed', async () => {
+      const [{ jws: _, ...receipt }] = rowsIn(members, tablePath('receipts')) as [Row];
+      const forge = async (content: object) => {
+        const receipts = `${JSON.stringify({ ...receipt, jws: await signer.sign(content) })}\n`;
+        return problem(await forged(members, { [tablePath('receipts')]: receipts }, signer));
+      };
+      expect(await forge({ ...receipt, outcome: 'Sent nothing.' })).toBe('signature_invalid');
+      expect(await forge([])).toBe('signature_invalid');
+    });
+
+    it('is one with a row that is nested more deeply than any row', async () => {
+      const deep = `{"arguments":${'['.repeat(5_000)}${']'.repeat(5_000)}}\n`;
+      expect(await problem(await forged(members, { [tablePath('receipts')]: deep }, signer))).toBe('rows_invalid');
+    });
+
     it.each<[string, string, Row]>([
       ['with an unknown field', 'messages', { trace: 'x' }],
       ['with a content of no type', 'messages', { content: { type: 'script', text: 'x' } }],
@@ -293,12 +308,12 @@ describe('the import of a workspace', () => {
     it('is one with a signed text that is not a receipt', async () => {
       const [receipt] = rowsIn(members, tablePath('receipts'));
       const text = `${JSON.stringify({ ...receipt, jws: await signer.sign({ id: 'x' }) })}\n`;
-      expect(await problem(await forged(members, { [tablePath('receipts')]: text }, signer))).toBe('rows_invalid');
+      expect(await problem(await forged(members, { [tablePath('receipts')]: text }, signer))).toBe('signature_invalid');
     });
 
     it('is one with a row that is nested deeply', async () => {
       const [receipt] = rowsIn(members, tablePath('receipts'));
-      const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+      const deep = `${'['.repeat(1_000)}${']'.repeat(1_000)}`;
       const text = `${JSON.stringify({ ...receipt, arguments: { deep: 'HERE' } }).replace('"HERE"', deep)}\n`;
       expect(await problem(await forged(members, { [tablePath('receipts')]: text }, signer))).toBe('rows_invalid');
     });
@@ -373,6 +388,13 @@ describe('the import of a workspace', () => {
       ...(await formOf({ content: bytes })),
     });
     expect(answer.body.code).toBe('workspace_limit_reached');
+  });
+
+  it('can return to the installation that signed its receipts, whose key later files have once', async () => {
+    const { workspace_id: workspaceId } = await importFile(owner.user, bytes);
+    const again = await membersOf(await exportWorkspace(first.url, owner.user, workspaceId ?? ''));
+    expect(again.get(tablePath('receipts'))).toEqual(members.get(tablePath('receipts')));
+    expect(again.get(KEYS_PATH)).toEqual(members.get(KEYS_PATH));
   });
 
   it('is deleted with the account', async () => {
