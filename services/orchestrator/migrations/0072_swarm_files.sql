@@ -59,8 +59,12 @@ CREATE TABLE imported_receipts (
   PRIMARY KEY (workspace_id, number)
 );
 
+-- The texts came in a file, and the user has not saved the prompts since.
+ALTER TABLE agents ADD COLUMN untrusted boolean NOT NULL DEFAULT false;
+
 -- Down Migration
 
+ALTER TABLE agents DROP COLUMN untrusted;
 DROP TABLE imported_receipts;
 DROP TABLE imports;
 DROP FUNCTION import_disowned;

@@ -57,6 +57,7 @@ export function createWorkerDeps(
       requestedTools: [],
       askedTools: [],
       memories: [],
+      untrusted: false,
     }),
     rules: createMemoryRules({}, new Set()),
     bodies: createMemoryBodies(),

@@ -79,6 +79,11 @@ export async function markAgentDeleted(db: Database, id: string): Promise<boolea
   return numUpdatedRows > 0n;
 }
 
+export interface AgentSettingsChange extends UpdateAgentSettingsBody {
+  /** If the user has saved the prompts. */
+  untrusted?: false | undefined;
+}
+
 /**
  * Changes the settings that are present.
  *
@@ -88,7 +93,7 @@ export async function markAgentDeleted(db: Database, id: string): Promise<boolea
 export async function updateAgentSettings(
   db: Database,
   condition: RawBuilder<unknown>,
-  { model, response_length, prompts }: UpdateAgentSettingsBody,
+  { model, response_length, prompts, untrusted }: AgentSettingsChange,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('agents as a')
@@ -96,6 +101,7 @@ export async function updateAgentSettings(
       ...(model === undefined ? {} : { model }),
       ...(response_length === undefined ? {} : { response_length }),
       ...(prompts === undefined ? {} : { prompts: JSON.stringify(prompts) }),
+      ...(untrusted === undefined ? {} : { untrusted }),
       updated_at: sql<Date>`now()`,
     })
     .where(sql<boolean>`${condition}`)

@@ -1,10 +1,10 @@
-import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
+import type { AgentModel, AgentPrompt, ResponseLength } from '@uswarm/contract';
 import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentToolsTable } from '../platform/database/tables.js';
 import { MEMBER, type SwarmMember } from './agents.store.js';
 import type { ToolSetting, ToolSettings } from './agent-tools.js';
-import { updateAgentSettings } from './agent-rows.js';
+import { type AgentSettingsChange, updateAgentSettings } from './agent-rows.js';
 
 export interface AgentSettingsRow {
   kind: SwarmMember['kind'];
@@ -15,6 +15,8 @@ export interface AgentSettingsRow {
   toolSettings: ToolSettings;
   hasMemories: boolean;
   members: SwarmMember[];
+  /** An agent in the workspace has texts from others. Agents read each other's descriptions. */
+  untrusted: boolean;
 }
 
 /** Restricts agents `a` to one of the user's agents. */
@@ -29,7 +31,8 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<AgentSe
     ) AS "toolSettings", (EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id)
         OR EXISTS (SELECT FROM agent_memories m WHERE m.workspace_id = a.workspace_id)) AS "hasMemories",
       (SELECT jsonb_agg(${MEMBER} ORDER BY m.sort_order) FROM agents m
-        WHERE m.workspace_id = a.workspace_id AND m.deleted_at IS NULL) AS members
+        WHERE m.workspace_id = a.workspace_id AND m.deleted_at IS NULL) AS members,
+      EXISTS (SELECT FROM agents m WHERE m.workspace_id = a.workspace_id AND m.deleted_at IS NULL AND m.untrusted) AS untrusted
     FROM agents a WHERE ${where}`.execute(db);
   return rows[0];
 }
@@ -52,7 +55,7 @@ export function changeAgentSettings(
   db: Database,
   userId: string,
   agentId: string,
-  change: UpdateAgentSettingsBody,
+  change: AgentSettingsChange,
 ): Promise<boolean> {
   return updateAgentSettings(db, ownAgent(userId, agentId), change);
 }

@@ -28,6 +28,9 @@ import {
 } from '../../../test/swarm-files.js';
 import { startTestOrchestrator, testEnvironment, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { formOf, upload } from '../../../test/uploads.js';
+import { findSettingsOfAgent } from '../../records/agent-settings.store.js';
+import { findAddressTexts } from '../../turns/tools/known-addresses.store.js';
+import { findPrivateTexts } from '../../turns/tools/private-texts.store.js';
 import { createArchive } from '../exports/archive.js';
 
 type Row = Record<string, unknown>;
@@ -209,6 +212,44 @@ describe('the import of a workspace', () => {
         ))::int AS unmarked FROM conversations c WHERE workspace_id = ${workspaceId}`.execute(second.database);
       expect(rows).toEqual([{ conversations: expect.any(Number), unmarked: 0 }]);
       expect(rows[0]?.conversations).toBeGreaterThan(0);
+    });
+
+    it('marks agents until the user has saved their prompts, and not by other settings', async () => {
+      const { data } = (await user.get<{ data: { id: string }[] }>(`/v1/workspaces/${workspaceId}/agents`)).body;
+      const isMarked = async (id: string) => (await findSettingsOfAgent(second.database, id))?.untrusted;
+      for (const { id } of data) {
+        await user.patch(`/v1/agents/${id}/settings`, { response_length: 'short' }, 200);
+        expect(await isMarked(id)).toBe(true);
+        await user.patch(`/v1/agents/${id}/settings`, { prompts: [] }, 200);
+      }
+      expect(data.length).toBeGreaterThan(1);
+      expect(await isMarked(data[0]?.id ?? '')).toBe(false);
+    });
+
+    it('does not take imported messages for the words of the user', async () => {
+      const { rows } = await sql<{ id: string; workspaceId: string }>`
+        SELECT DISTINCT conversation_id AS id, workspace_id AS "workspaceId" FROM messages
+        WHERE workspace_id = ${workspaceId} AND role = 'user' AND content ->> 'text' = 'My list'`.execute(
+        second.database,
+      );
+      const [conversation = { id: '', workspaceId }] = rows;
+      const words = async () => ({
+        addresses: await findAddressTexts(second.database, conversation.id, []),
+        named: (await findPrivateTexts(second.database, { ...conversation, conversationId: conversation.id }, []))
+          .named,
+      });
+      expect({ conversations: rows.length, ...(await words()) }).toEqual({
+        conversations: 1,
+        addresses: [],
+        named: [],
+      });
+      const text = 'look at https://example.com';
+      await user.post(
+        `/v1/workspaces/${workspaceId}/conversations/${conversation.id}/messages`,
+        { content: { type: 'text', text } },
+        201,
+      );
+      expect(await words()).toEqual({ addresses: [text], named: [text] });
     });
 
     it('keeps receipts apart from those that this installation signs', async () => {

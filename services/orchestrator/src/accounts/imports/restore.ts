@@ -125,6 +125,8 @@ async function agents(to: Target): Promise<Set<string>> {
         id: id(agent.id),
         workspace_id: workspaceId,
         prompts: JSON.stringify(prompts),
+        // A prompt is an instruction in each conversation, and the user did not write it.
+        untrusted: true,
       })),
     );
     for (const agent of batch) {
@@ -192,7 +194,8 @@ async function messages(to: Target, known: Known): Promise<number> {
         id: id(message.id),
         conversation_id: id(message.conversation_id),
         workspace_id: workspaceId,
-        sender_id: message.role === 'user' ? to.userId : null,
+        // The file's words are not this user's, which searches and pages take as a permission.
+        sender_id: null,
         agent_id: optional(message.agent_id),
         content: JSON.stringify(contentOf(to, message)),
         // Nothing continues an answer in a copy.

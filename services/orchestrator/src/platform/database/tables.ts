@@ -55,6 +55,7 @@ export interface AgentsTable {
   prompts: Generated<Json<AgentPrompt[]>>;
   activity_until: Timestamp | null;
   deleted_at: Timestamp | null;
+  untrusted: Generated<boolean>;
 }
 
 export interface ApiTokensTable {

@@ -38,6 +38,7 @@ function loadAgentContext(
     toolSettings: {},
     hasMemories: true,
     members: [],
+    untrusted: false,
     ...row,
   };
   const context = createAgentContextLoader({
@@ -68,6 +69,7 @@ describe('the context of an agent', () => {
     const { context, recalls } = loadAgentContext({ model: 'opus', response_length: 'short' });
     expect(await context).toEqual({
       members: [],
+      untrusted: false,
       model: 'opus',
       responseLength: 'short',
       prompts: [],

@@ -4,9 +4,9 @@ import { isServerTool, type PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../../platform/core/catalog.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import { toolsOf } from '../../records/agent-tools.js';
-import type { SwarmMember } from '../../records/agents.store.js';
 import { chooseMemories } from './choose-memories.js';
 import type { NewMemory } from '../../records/memories.store.js';
+import type { AgentSettingsRow } from '../../records/agent-settings.store.js';
 import type * as agentSettingsRecords from '../../records/agent-settings.store.js';
 import type * as memoryRecords from '../../records/memories.store.js';
 import type * as integrationRecords from '../../records/integrations.store.js';
@@ -27,7 +27,7 @@ export interface AgentContext {
   memories: NewMemory[];
 }
 
-export type LoadedAgent = AgentContext & { members: SwarmMember[] };
+export type LoadedAgent = AgentContext & Pick<AgentSettingsRow, 'members' | 'untrusted'>;
 
 export interface AgentContextDeps {
   database: Database;
@@ -81,6 +81,7 @@ export function createAgentContextLoader(deps: AgentContextDeps) {
     const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
     return {
       members: row.members,
+      untrusted: row.untrusted,
       model: row.model ?? (row.kind === 'sub-agent' ? subAgentModel : null),
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),

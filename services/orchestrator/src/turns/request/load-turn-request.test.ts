@@ -13,7 +13,11 @@ const MEMBER: SwarmMember = { id: 'a', slug: 'a', name: 'A', kind: 'manager', de
 const FEATURES = ['journal.1', 'tool-grants.1'];
 
 /** Loads the request of a turn. `context`: as another generation has stored it. */
-function setUp({ tools = ['search'], context }: { tools?: string[]; context?: TurnContext } = {}) {
+function setUp({
+  tools = ['search'],
+  context,
+  imported = false,
+}: { tools?: string[]; context?: TurnContext; imported?: boolean } = {}) {
   let tokens = 0;
   const load = createTurnRequestLoader({
     ...ABSENT_FEATURES,
@@ -33,7 +37,7 @@ function setUp({ tools = ['search'], context }: { tools?: string[]; context?: Tu
     contexts: { findTurnContext: async () => context },
     users: { findReader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
     receipts: { ofConversation: async () => [] },
-    loadAgentContext: async () => ({ ...TURN_CONTEXT.agentContext, members: [MEMBER], tools }),
+    loadAgentContext: async () => ({ ...TURN_CONTEXT.agentContext, members: [MEMBER], tools, untrusted: imported }),
     models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
     platformTools: [],
     serverTools: async () => [],
@@ -71,6 +75,10 @@ describe('the request of a turn', () => {
     ['cannot wait for tokens, so that the conversation counts as one with web pages', ['journal.1'], ['web']],
   ])('is sent to a runtime that %s', async (_what, features, untrusted) => {
     expect((await setUp()({}, { features })).untrusted).toEqual(untrusted);
+  });
+
+  it('counts as one with an attached file if the texts of the agent came in a file', async () => {
+    expect((await setUp({ imported: true })()).untrusted).toEqual(['attachment']);
   });
 
   const STORED = { ...TURN_CONTEXT, members: [MEMBER], now: new Date(5_000).toISOString() };

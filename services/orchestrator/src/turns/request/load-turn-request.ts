@@ -99,6 +99,13 @@ export interface LoadedRequest {
   steering?: ((known: ReadonlySet<string>, signal: AbortSignal) => Promise<HistoryMessage[]>) | undefined;
 }
 
+interface StartContext {
+  context: TurnContext;
+  recentCalls: CallRecord[];
+  /** Others wrote the agents' texts. */
+  isImported: boolean;
+}
+
 type ReplyPlace = Pick<Reply, 'generation' | 'from'> & { requests: Pick<Reply['requests'], 'resolutions'> };
 
 /** For a turn that has not begun. */
@@ -117,9 +124,9 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     summary: TurnContext['summary'],
     question: Question,
     serverTools: readonly PlatformTool[],
-  ): Promise<{ context: TurnContext; recentCalls: CallRecord[] }> {
+  ): Promise<StartContext> {
     const isTask = isBackground(turn);
-    const [{ members, ...loaded }, reader, recent, sentCalls] = await Promise.all([
+    const [{ members, untrusted, ...loaded }, reader, recent, sentCalls] = await Promise.all([
       deps.loadAgentContext(turn.agent_id, question, serverTools),
       turn.known?.reader ?? deps.users.findReader(deps.database, turn.user_id),
       isTask
@@ -141,7 +148,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       recentTurns: recent.turnIds,
       sentCalls: describeSentCalls(sentCalls),
     };
-    return { context, recentCalls: recent.calls };
+    return { context, recentCalls: recent.calls, isImported: untrusted };
   }
 
   const summaryFor = async (turn: TurnRow): Promise<TurnContext['summary']> =>
@@ -175,7 +182,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
     const serverTools = await deps.serverTools(turn.user_id);
     const question: Question = async () => newestQuestions(await reading);
-    const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
+    const [{ context, recentCalls, isImported }, newestFirst, firstStep, journal] = await Promise.all([
       stored === undefined ? startContext(answered, summary, question, serverTools) : startedWith(stored, deps),
       reading,
       isNew ? 1 : deps.turns.findNextStep(deps.database, turn.usage_turn_id),
@@ -233,7 +240,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       request,
       context,
       requestedTools: requested,
-      untrusted: untrustedIn({ toolToken, features, newestFirst, requested }),
+      untrusted: untrustedIn({ toolToken, features, newestFirst, requested, isImported }),
       contextWindow: window.tokens,
       hasFiles: attached.isComplete,
       fileProblems: attached.problems,
@@ -243,9 +250,10 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
   };
 }
 
-/** The context with which the turn began. */
-const startedWith = async (context: TurnContext, { journal, database }: TurnRequestDeps) => ({
+/** The context with which the turn began. It was stored together with what that made untrusted. */
+const startedWith = async (context: TurnContext, { journal, database }: TurnRequestDeps): Promise<StartContext> => ({
   context,
+  isImported: false,
   recentCalls: await journal.listCalls(database, context.recentTurns, RECENT_CALLS),
 });
 
@@ -254,16 +262,19 @@ function untrustedIn({
   features,
   newestFirst,
   requested,
+  isImported,
 }: {
   toolToken: string;
   features: readonly string[];
   newestFirst: readonly HistoryRow[];
   requested: readonly PlatformTool[];
+  isImported: boolean;
 }): UntrustedSource[] {
   return [
     // A release 0.2 runtime has a token for calls, and announces none.
     ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
-    ...(newestFirst.some(isAttachedByUser) ? (['attachment'] as const) : []),
+    // An imported agent's texts came in a file, too.
+    ...(isImported || newestFirst.some(isAttachedByUser) ? (['attachment'] as const) : []),
     // A description can contain orders, too.
     ...(requested.some(({ isForeign = false }) => isForeign) ? (['app'] as const) : []),
   ];

@@ -36,7 +36,7 @@ export async function findAddressTexts(
       SELECT kind, text, sum(length(text)) OVER (ORDER BY at DESC, text) AS characters FROM results
     ), named AS (
       SELECT content ->> 'text' AS text FROM messages
-      WHERE conversation_id = ${conversationId} AND role = 'user' AND content ->> 'type' = 'text'
+      WHERE conversation_id = ${conversationId} AND role = 'user' AND sender_id IS NOT NULL AND content ->> 'type' = 'text'
       ORDER BY seq DESC LIMIT ${MAX_MESSAGES}
     )
     SELECT kind, text FROM newest WHERE characters <= ${MAX_CHARACTERS}

@@ -42,7 +42,7 @@ export async function findPrivateTexts(
       SELECT text, sum(length(text)) OVER (ORDER BY at DESC, text) AS characters FROM private
     ), named AS (
       SELECT content ->> 'text' AS text FROM messages
-      WHERE conversation_id = ${conversationId} AND role = 'user' AND content ->> 'type' = 'text'
+      WHERE conversation_id = ${conversationId} AND role = 'user' AND sender_id IS NOT NULL AND content ->> 'type' = 'text'
       ORDER BY seq DESC LIMIT ${MAX_MESSAGES}
     )
     SELECT text, false AS named FROM newest WHERE characters <= ${MAX_CHARACTERS}

@@ -59,7 +59,7 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
     async update(userId, agentId, sent) {
       const { prompts } = sent;
       const cleaned = prompts?.map((prompt) => ({ ...prompt, name: visibleLine(prompt.name) }));
-      const change = cleaned === undefined ? sent : { ...sent, prompts: cleaned };
+      const change = cleaned === undefined ? sent : { ...sent, prompts: cleaned, untrusted: false as const };
       const changes = Object.values(change).some((value) => value !== undefined);
       if (changes && !(await changeAgentSettings(database, userId, agentId, change)))
         throw new ApiError('agent_not_found');
