@@ -28,6 +28,7 @@ import {
 } from '../../../test/swarm-files.js';
 import { startTestOrchestrator, testEnvironment, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { formOf, upload } from '../../../test/uploads.js';
+import { listOpenCards } from '../../chat/open-cards.store.js';
 import { findSettingsOfAgent } from '../../records/agent-settings.store.js';
 import { findAddressTexts } from '../../turns/tools/known-addresses.store.js';
 import { findPrivateTexts } from '../../turns/tools/private-texts.store.js';
@@ -47,8 +48,13 @@ const rowsIn = (members: ReadonlyMap<string, Buffer>, path: string): Row[] =>
 /** The differences that docs/swarm-file.md names. */
 const DIFFERENT: Record<string, (row: Row) => Row> = {
   conversations: (row) => ({ ...row, untrusted: null }),
-  messages: (row) =>
-    ['pending', 'incomplete'].includes(String(row['status'])) ? { ...row, status: null, error_code: null } : row,
+  messages: (row) => {
+    const content = row['content'] as Row;
+    const isOpen = content['type'] === 'action_card' && (content['selected_action_id'] ?? null) === null;
+    const isChanged = isOpen || ['pending', 'incomplete'].includes(String(row['status']));
+    const state = content['type'] === 'workflow' ? { ...content, status: null, steps: null } : content;
+    return { ...row, content: state, ...(isChanged ? { status: null, error_code: null } : {}) };
+  },
   artifacts: (row) => ({
     ...row,
     versions: (row['versions'] as Row[]).map((version) => ({ ...version, untrusted: null })),
@@ -250,6 +256,17 @@ describe('the import of a workspace', () => {
         201,
       );
       expect(await words()).toEqual({ addresses: [text], named: [text] });
+    });
+
+    it('closes cards, because no call waits behind them', async () => {
+      const path = `/v1/workspaces/${workspaceId}`;
+      const { rows } = await sql<{ id: string; status: string }>`
+        SELECT id, status FROM messages
+        WHERE workspace_id = ${workspaceId} AND content ->> 'type' = 'action_card'`.execute(second.database);
+      expect(rows.map(({ status }) => status)).toEqual(['failed']);
+      const action = `${path}/messages/${rows[0]?.id}/action`;
+      expect(await user.refusal('POST', action, { action_id: 'yes' })).toBe('action_not_found');
+      expect(await listOpenCards(second.database, await second.idOf(user), { limit: 10 })).toEqual([]);
     });
 
     it('keeps receipts apart from those that this installation signs', async () => {

@@ -18,7 +18,9 @@ import { markImported } from '../../turns/tools/untrusted-content.store.js';
 import { restoreArtifact, type VersionRow } from '../../workspaces/artifacts/artifacts.store.js';
 import { type StoredAttachment, storedAttachment } from '../../workspaces/uploads/attachments.js';
 import { attachUploads, findUpload } from '../../workspaces/uploads/uploads.store.js';
+import { batches } from './batches.js';
 import { ImportFailed } from './import-failed.js';
+import { importedContent, importedStatus } from './imported-content.js';
 import { importedId } from './imported-id.js';
 import { parsed, type Restoring, rowsOf, shortText } from './read-rows.js';
 import {
@@ -48,23 +50,11 @@ export interface RestoreDeps {
 /** A version's columns that follow from its content. */
 export type StoredDocument = Pick<VersionRow, 'object_id' | 'size' | 'preview'>;
 
-/** Rows per statement, which has a deadline. */
-const BATCH = 200;
 const MESSAGES = 1_000_000;
 const RECEIPTS = 100_000;
 const AGENTS = 1_000;
 const DAY_MS = 24 * 3_600_000;
 const WORKSPACE_BYTES = 64 * 1024;
-
-async function* batches<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
-  let batch: Row[] = [];
-  for await (const row of rows) {
-    if (batch.push(row) < BATCH) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
-}
 
 interface Target extends Restoring, RestoreDeps {
   tx: Transaction;
@@ -197,9 +187,8 @@ async function messages(to: Target, known: Known): Promise<number> {
         // The file's words are not this user's, which searches and pages take as a permission.
         sender_id: null,
         agent_id: optional(message.agent_id),
-        content: JSON.stringify(contentOf(to, message)),
-        // Nothing continues an answer in a copy.
-        ...(message.status === 'pending' ? { status: 'incomplete' as const, error_code: 'runtime_lost' } : {}),
+        content: JSON.stringify(importedContent(to, message)),
+        ...importedStatus(message),
         mentions: JSON.stringify(message.mentions.map((one) => ({ ...one, agent_id: id(one.agent_id) }))),
         attachments: JSON.stringify(files),
         answer_turn_id: optional(message.answer_turn_id),
@@ -225,24 +214,6 @@ async function attachments({ file, tx, id }: Target, message: Message): Promise<
     files.push(storedAttachment(upload));
   }
   return files;
-}
-
-/** With new ids, and with text as agents may write it. */
-function contentOf({ id, markdown }: Target, { role, content }: Message) {
-  switch (content.type) {
-    case 'text':
-      return role === 'agent' ? { ...content, text: markdown.text(content.text) } : content;
-    case 'artifact':
-      return { ...content, artifact_id: id(content.artifact_id) };
-    case 'workflow':
-      return { ...content, workflow_id: id(content.workflow_id), execution_id: id(content.execution_id) };
-    case 'delegation': {
-      const agent = (one: typeof content.from) => (one ? { ...one, id: id(one.id) } : one);
-      return { ...content, from: agent(content.from), to: agent(content.to) };
-    }
-    default:
-      return content;
-  }
 }
 
 async function artifacts(to: Target, known: Known, documents: ReadonlyMap<string, StoredDocument>): Promise<void> {
