@@ -59,6 +59,21 @@ describe('incomingForm', () => {
     expect(await refused).toBe('upload_stalled');
   });
 
+  it('closes the connection of a rejected body after 128 MiB, however large files may be', async () => {
+    const { request, body } = bodyOf();
+    request.headers['content-encoding'] = 'gzip';
+    const limits = { maxBytes: 6 * 1024 ** 3, stallMs: STALL_MS, minBytes: 0 };
+    const refused = incomingForm(request).receiveFile(limits, async () => undefined);
+    await expect(refused).rejects.toThrow();
+    const mebibyte = Buffer.alloc(1024 ** 2);
+    let sent = 0;
+    for (; sent < 200 && !body.destroyed; sent += 1) {
+      body.write(mebibyte);
+      await arrived();
+    }
+    expect({ sent, closed: body.destroyed }).toEqual({ sent: 129, closed: true });
+  });
+
   const SECOND_MS = 1_000;
   /** Sends one piece per second: slow, but never silent. */
   async function sendSteadily(body: PassThrough, bytes: number, ms: number): Promise<void> {

@@ -42,8 +42,9 @@ export interface IncomingForm {
 const FILE = 'file';
 /** Allowance for boundaries, headers and other fields. */
 const OVERHEAD_BYTES = 64 * 1024;
-/** A rejected body is discarded up to this multiple of the maximum size; then the connection is closed. */
+/** A rejected body is discarded up to this multiple of the maximum size and these bytes; then the connection is closed. */
 const DISCARDED_TIMES = 4;
+const DISCARDED_BYTES = 128 * 1024 ** 2;
 const MAX_PARTS = 20;
 /** The parser accepts no longer ones; RFC 2046 allows 70. */
 const MAX_BOUNDARY_BYTES = 250;
@@ -58,7 +59,7 @@ export function incomingForm(request: IncomingMessage): IncomingForm {
         if (Number(request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge();
         return await parse(request, form, { maxBytes, bodyBytes, ...progress }, take);
       } catch (error) {
-        discard(request, DISCARDED_TIMES * bodyBytes);
+        discard(request, Math.min(DISCARDED_TIMES * bodyBytes, DISCARDED_BYTES));
         throw error;
       }
     },
