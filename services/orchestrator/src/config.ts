@@ -297,7 +297,7 @@ export const OrchestratorConfig = z.object({
   /** Programs that run concurrently; each needs at most 512 MiB of memory. */
   CODE_RUNNER_PROCESSES: z.coerce.number().int().min(1).max(64).default(1),
 
-  /** Minimum seconds between two exports per user. */
+  /** Minimum seconds between two exports per user, and between two imports. */
   EXPORT_INTERVAL_S: z.coerce.number().int().min(0).default(LIMITS.exportIntervalS),
   EXPORTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.exportsKeptDays),
   WORKSPACES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.workspacesPerUser),

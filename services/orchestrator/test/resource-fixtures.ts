@@ -135,12 +135,12 @@ async function createExport(uswarm: TestOrchestrator, user: TestUser): Promise<E
   return (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
 }
 
-/** As if the workspace had been imported. */
+/** As if the workspace had been imported, long enough ago for another import. */
 async function storeImport(uswarm: TestOrchestrator, user: TestUser, { workspaceId }: Home): Promise<string> {
   const id = randomUUIDv7();
   await sql`
-    INSERT INTO imports (id, user_id, status, workspace_id, expires_at)
-    VALUES (${id}, ${await uswarm.idOf(user)}, 'done', ${workspaceId}, now() + interval '7 days')`.execute(
+    INSERT INTO imports (id, user_id, status, workspace_id, created_at, expires_at)
+    VALUES (${id}, ${await uswarm.idOf(user)}, 'done', ${workspaceId}, now() - interval '2 hours', now() + interval '7 days')`.execute(
     uswarm.database,
   );
   return id;

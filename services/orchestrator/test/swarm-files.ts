@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Export, WorkspaceImport } from '@uswarm/contract';
-import { openSwarmFile, type SwarmFile } from '@uswarm/swarm-file';
+import { KEYS_PATH, openSwarmFile, type SwarmFile, tablePath, WORKSPACE_PATH } from '@uswarm/swarm-file';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { ApiClient } from './api-client.js';
 import { download, formOf } from './uploads.js';
@@ -62,4 +62,61 @@ export async function withSwarmFile<Result>(bytes: Buffer, use: (file: SwarmFile
   } finally {
     await rm(name);
   }
+}
+
+export type Row = Record<string, unknown>;
+
+const ID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
+
+export const rowsIn = (members: ReadonlyMap<string, Buffer>, path: string): Row[] =>
+  (members.get(path)?.toString() ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+
+/** The differences that docs/swarm-file.md names. */
+const DIFFERENT: Record<string, (row: Row) => Row> = {
+  conversations: (row) => ({ ...row, untrusted: null }),
+  messages: (row) => {
+    const content = row['content'] as Row;
+    const isOpen = content['type'] === 'action_card' && (content['selected_action_id'] ?? null) === null;
+    const isChanged = isOpen || ['pending', 'incomplete'].includes(String(row['status']));
+    const state = content['type'] === 'workflow' ? { ...content, status: null, steps: null } : content;
+    return { ...row, content: state, ...(isChanged ? { status: null, error_code: null } : {}) };
+  },
+  artifacts: (row) => ({
+    ...row,
+    versions: (row['versions'] as Row[]).map((version) => ({ ...version, untrusted: null })),
+  }),
+  schedules: (row) => (row['status'] === 'finished' ? row : { ...row, status: null }),
+  memories: (row) => ({ ...row, untrusted: null }),
+  agents: (row) => ({
+    ...row,
+    tools: (row['tools'] as Row[]).map((tool) => ({
+      ...tool,
+      permission: tool['permission'] === 'ask' ? 'ask' : null,
+    })),
+  }),
+  files: (row) => ({ ...row, created_at: null }),
+};
+
+/** The members, with ids in the order of their first appearance, and without what may differ. */
+export function comparable(members: ReadonlyMap<string, Buffer>): Record<string, unknown> {
+  const names = new Map<string, string>();
+  const named = (text: string): string =>
+    text.replaceAll(ID, (id) => {
+      names.set(id, names.get(id) ?? `id ${names.size}`);
+      return names.get(id) ?? '';
+    });
+  const compared: Record<string, unknown> = {};
+  for (const [path, bytes] of members) {
+    const table = path.replace('.jsonl', '');
+    const same = DIFFERENT[table] ?? ((row: Row) => row);
+    if (path === KEYS_PATH) continue;
+    if (path === tablePath('receipts')) compared[path] = bytes.toString();
+    else if (path.endsWith('.jsonl'))
+      compared[path] = rowsIn(members, path).map((row) => named(JSON.stringify(same(row))));
+    else compared[named(path)] = path === WORKSPACE_PATH ? named(bytes.toString()) : bytes.toString('base64');
+  }
+  return compared;
 }

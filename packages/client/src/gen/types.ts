@@ -560,7 +560,7 @@ export interface paths {
         put?: never;
         /**
          * Import a `.uswarm` file to a new workspace
-         * @description Up to 6 GiB. The file is imported in the background, as a whole or not at all. Ask `GET /v1/workspace-imports/{id}` until it is `done`; clients also receive `workspace.new`. One at a time.
+         * @description Up to 6 GiB. The file is imported in the background, as a whole or not at all. Ask `GET /v1/workspace-imports/{id}` until it is `done`; clients also receive `workspace.new`. One at a time, and one per hour.
          */
         post: operations["createWorkspaceImport"];
         delete?: never;

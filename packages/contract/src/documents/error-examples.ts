@@ -11,6 +11,7 @@ const EXTRAS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   range_not_satisfiable: { size: 48_213 },
   rate_limited: { limit: 'user', retry_after_ms: 1_200 },
   export_limit_reached: { retry_after_ms: 2_400_000 },
+  import_in_progress: { import_id: '01931a5e-7c00-7000-8000-000000000001' },
   sign_up_limit_reached: { retry_after_ms: 43_200_000 },
   trigger_queue_full: { retry_after_ms: 30_000 },
   turn_queue_full: { retry_after_ms: 5_000 },

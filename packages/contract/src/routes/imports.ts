@@ -16,7 +16,7 @@ export const importRoutes = [
     reach: 'account',
     tag: 'workspaces',
     summary: 'Import a `.uswarm` file to a new workspace',
-    description: `Up to ${LIMITS.importBytes / 1024 ** 3} GiB. The file is imported in the background, as a whole or not at all. Ask \`GET /v1/workspace-imports/{id}\` until it is \`done\`; clients also receive \`workspace.new\`. One at a time.`,
+    description: `Up to ${LIMITS.importBytes / 1024 ** 3} GiB. The file is imported in the background, as a whole or not at all. Ask \`GET /v1/workspace-imports/{id}\` until it is \`done\`; clients also receive \`workspace.new\`. One at a time, and one per hour.`,
     extension: true,
     multipart: z.object({ file: z.string().meta({ format: 'binary', description: 'The bytes of the file.' }) }),
     responses: accepted(data(WorkspaceImport)),

@@ -6,7 +6,7 @@ import type { JobResult } from '../platform/jobs/job-worker.js';
 import type { LeasedJob, JobQueue } from '../platform/jobs/job-queue.js';
 import type { ObjectStore } from './object-store.js';
 
-/** Longer than a turn: a writer that has not committed a row after this time was interrupted. */
+/** Longer than a turn. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** Texts in the object store. Database rows refer to them. */
@@ -23,6 +23,8 @@ export interface ContentObjectsDeps {
   withTransaction: WithTransaction;
   jobs: Pick<JobQueue, 'enqueue'>;
   objects: Pick<ObjectStore, 'put' | 'open'>;
+  /** A writer that has not committed a row after this many ms was interrupted. */
+  abandonedAfterMs?: number;
 }
 
 /**
@@ -38,12 +40,13 @@ export function createContentObjects({
   withTransaction,
   jobs,
   objects,
+  abandonedAfterMs = ABANDONED_AFTER_MS,
 }: ContentObjectsDeps): ContentObjects {
   return {
     async put(owner, content) {
       const key = keyOf(owner, content);
       // Enqueued before the object exists: an interrupted writer leaves no object without a job.
-      const job = { kind, subjectId: key, workspaceId: key, dueInMs: ABANDONED_AFTER_MS };
+      const job = { kind, subjectId: key, workspaceId: key, dueInMs: abandonedAfterMs };
       await withTransaction((tx) => jobs.enqueue(job, tx));
       await objects.put(key, Readable.from([Buffer.from(content)], { objectMode: false }));
       return key;

@@ -5,6 +5,7 @@ import type { Database } from '../../platform/database/database.js';
 import type { SafeMarkdown } from '../../turns/content/reply-text.js';
 import type { ArtifactContents } from '../../workspaces/artifacts/artifact-contents.js';
 import { previewOf } from '../../workspaces/artifacts/artifact-preview.js';
+import { MOST_CHARACTERS as TRANSCRIPT_CHARACTERS } from '../../workspaces/transcripts/transcription-job.js';
 import { attachmentType, sniffMediaType } from '../../workspaces/uploads/file-kind.js';
 import { cleanName } from '../../workspaces/uploads/file-names.js';
 import { readHead } from '../../workspaces/uploads/receive-upload.js';
@@ -18,7 +19,7 @@ import type { StoredDocument } from './restore.js';
 
 export interface ImportContentsDeps {
   database: Database;
-  uploads: StoreFileDeps;
+  uploads: Required<StoreFileDeps>;
   contents: Pick<ArtifactContents, 'put'>;
   markdown: Pick<SafeMarkdown, 'text'>;
   /** Maximum artifacts, and bytes per file. */
@@ -47,8 +48,8 @@ export function createImportContents(deps: ImportContentsDeps) {
       if (size > deps.fileBytes) throw new ImportFailed('too_large', `${path} is too large`);
       const { head, content } = await begun(await file.open(path));
       const mime_type = await sniffMediaType(head);
-      const { duration, width, height, transcript } = row;
-      const details = { duration, width, height, transcript };
+      const transcript = row.transcript?.slice(0, TRANSCRIPT_CHARACTERS) ?? null;
+      const details = { duration: null, width: null, height: null, transcript };
       const upload = { id, name: cleanName(row.name), type: attachmentType(mime_type), mime_type, size, ...details };
       await storeFile(uploads, userId, upload, content).catch((error: Error) => {
         // The file is not what was signed, or the store of its archive failed.

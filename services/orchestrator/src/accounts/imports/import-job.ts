@@ -96,6 +96,15 @@ export function createImportJob(deps: ImportJobDeps) {
     return { againInMs };
   }
 
+  async function announce(userId: string, workspaceId: string): Promise<void> {
+    try {
+      await deps.announce(userId, workspaceId);
+    } catch (error) {
+      // The user has deleted it already.
+      if (!(error instanceof ApiError) || error.code !== 'workspace_not_found') throw error;
+    }
+  }
+
   async function restored(leased: LeasedJob, restoring: Restoring, signal: AbortSignal): Promise<string> {
     const { file } = restoring;
     await file.verifySignature(file.keys);
@@ -131,7 +140,7 @@ export function createImportJob(deps: ImportJobDeps) {
     } finally {
       file?.close();
     }
-    await deps.announce(userId, workspaceId);
+    await announce(userId, workspaceId);
     return clean(row, deps.keptMs);
   }
 
@@ -141,6 +150,9 @@ export function createImportJob(deps: ImportJobDeps) {
     const leftMs = row.expires_at === null ? Infinity : row.expires_at.getTime() - clock.now().getTime();
     // Also one whose file was never complete: the job is due long after any request.
     if (row.user_id === null || row.status === 'receiving' || leftMs <= 0) return remove(leased, row);
+    // A process that was killed after its commit may have told no one.
+    if (row.status === 'done' && row.object_id !== null && row.workspace_id !== null)
+      await announce(row.user_id, row.workspace_id);
     if (row.status === 'done' || row.status === 'failed') return clean(row, leftMs);
     const isLost = leased.takenOver && row.status === 'running';
     if (leased.failures + Number(isLost) >= FAILURES) return fail(leased, row, 'internal_error');

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Conversation, MessagePage, ReceiptPage, Schedule, UserEvent, Workspace } from '@uswarm/contract';
 import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
 import { createReceiptSigner, generateCallKeys, type ReceiptSigner } from '@uswarm/service-kit';
-import { type Content, filePath, KEYS_PATH, sealed, tablePath, WORKSPACE_PATH } from '@uswarm/swarm-file';
+import { type Content, filePath, KEYS_PATH, sealed, tablePath } from '@uswarm/swarm-file';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
@@ -15,15 +16,19 @@ import pg from 'pg';
 import { createApiClient } from '../../../test/api-client.js';
 import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
 import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
+import { lateSpreadsheet, SPREADSHEET } from '../../../test/office-files.js';
 import { createUserResources, type UserResources } from '../../../test/resource-fixtures.js';
 import {
   beginImport,
+  comparable,
   exportWorkspace,
   importEnd,
   importFile,
   importOf,
   IMPORTS,
   membersOf,
+  type Row,
+  rowsIn,
   withSwarmFile,
 } from '../../../test/swarm-files.js';
 import { startTestOrchestrator, testEnvironment, type TestOrchestrator } from '../../../test/test-orchestrator.js';
@@ -34,71 +39,19 @@ import { findAddressTexts } from '../../turns/tools/known-addresses.store.js';
 import { findPrivateTexts } from '../../turns/tools/private-texts.store.js';
 import { createArchive } from '../exports/archive.js';
 
-type Row = Record<string, unknown>;
-
 const BACKGROUND = { UPKEEP_WORKERS: '2' };
-const ID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
-
-const rowsIn = (members: ReadonlyMap<string, Buffer>, path: string): Row[] =>
-  (members.get(path)?.toString() ?? '')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Row);
-
-/** The differences that docs/swarm-file.md names. */
-const DIFFERENT: Record<string, (row: Row) => Row> = {
-  conversations: (row) => ({ ...row, untrusted: null }),
-  messages: (row) => {
-    const content = row['content'] as Row;
-    const isOpen = content['type'] === 'action_card' && (content['selected_action_id'] ?? null) === null;
-    const isChanged = isOpen || ['pending', 'incomplete'].includes(String(row['status']));
-    const state = content['type'] === 'workflow' ? { ...content, status: null, steps: null } : content;
-    return { ...row, content: state, ...(isChanged ? { status: null, error_code: null } : {}) };
-  },
-  artifacts: (row) => ({
-    ...row,
-    versions: (row['versions'] as Row[]).map((version) => ({ ...version, untrusted: null })),
-  }),
-  schedules: (row) => (row['status'] === 'finished' ? row : { ...row, status: null }),
-  memories: (row) => ({ ...row, untrusted: null }),
-  agents: (row) => ({
-    ...row,
-    tools: (row['tools'] as Row[]).map((tool) => ({
-      ...tool,
-      permission: tool['permission'] === 'ask' ? 'ask' : null,
-    })),
-  }),
-  files: (row) => ({ ...row, created_at: null }),
-};
-
-/** The members, with ids in the order of their first appearance, and without what may differ. */
-function comparable(members: ReadonlyMap<string, Buffer>): Record<string, unknown> {
-  const names = new Map<string, string>();
-  const named = (text: string): string =>
-    text.replaceAll(ID, (id) => {
-      names.set(id, names.get(id) ?? `id ${names.size}`);
-      return names.get(id) ?? '';
-    });
-  const compared: Record<string, unknown> = {};
-  for (const [path, bytes] of members) {
-    const table = path.replace('.jsonl', '');
-    const same = DIFFERENT[table] ?? ((row: Row) => row);
-    if (path === KEYS_PATH) continue;
-    if (path === tablePath('receipts')) compared[path] = bytes.toString();
-    else if (path.endsWith('.jsonl'))
-      compared[path] = rowsIn(members, path).map((row) => named(JSON.stringify(same(row))));
-    else compared[named(path)] = path === WORKSPACE_PATH ? named(bytes.toString()) : bytes.toString('base64');
-  }
-  return compared;
-}
 
 /** A file whose maker can sign, with some members changed. */
-async function forged(members: ReadonlyMap<string, Buffer>, changes: Record<string, string>, signer: ReceiptSigner) {
+async function forged(
+  members: ReadonlyMap<string, Buffer>,
+  changes: Record<string, string | Buffer>,
+  signer: ReceiptSigner,
+) {
   const keys = JSON.stringify({ keys: [{ kid: signer.kid, x: signer.x }] });
   const all = new Map([
     ...members,
     ...Object.entries({ [KEYS_PATH]: keys, [tablePath('receipts')]: '', ...changes }).map(
-      ([path, text]) => [path, Buffer.from(text)] as const,
+      ([path, content]) => [path, Buffer.from(content)] as const,
     ),
   ]);
   async function* contents(): AsyncGenerator<Content> {
@@ -119,7 +72,11 @@ describe('the import of a workspace', () => {
   beforeAll(async () => {
     server = await startProviderServer();
     const environment = { ...integrationEnvironment(server), ...BACKGROUND };
-    [first, second] = [await startTestOrchestrator({ environment }), await startTestOrchestrator({ environment })];
+    const often = { ...environment, EXPORT_INTERVAL_S: '0' };
+    [first, second] = [
+      await startTestOrchestrator({ environment }),
+      await startTestOrchestrator({ environment: often }),
+    ];
     owner = await createUserResources(first, server);
     const { user, home } = owner;
     const attached = await upload(user, { content: 'oats\n'.repeat(1_000), name: 'list.txt' });
@@ -281,6 +238,14 @@ describe('the import of a workspace', () => {
       expect(page.find(({ role }) => role === 'user')?.content).toEqual({ type: 'text', text: 'and now?' });
     });
 
+    it('keeps documents for a day until their rows exist, because files can take hours', async () => {
+      const { rows } = await sql<{ hours: number }>`
+        SELECT min(extract(epoch FROM run_at - now()) / 3600)::int AS hours FROM work WHERE kind = 'artifact-object'`.execute(
+        second.database,
+      );
+      expect(rows).toEqual([{ hours: 24 }]);
+    });
+
     it('deletes its file at the end', async () => {
       const { rows } = await sql`SELECT FROM imports WHERE object_id IS NOT NULL AND status = 'done'`.execute(
         second.database,
@@ -354,6 +319,9 @@ describe('the import of a workspace', () => {
         { type: 'agent', agent_id: '01931a5e-7c00-7000-8000-000000000001' },
       ],
       ['with the address of a script as picture', 'agents', { avatar_url: 'javascript:alert(1)' }],
+      ['that runs each minute', 'schedules', { rrule: 'FREQ=MINUTELY' }],
+      ['with a rule that is none', 'schedules', { rrule: 'EACH DAY' }],
+      ['with an unknown time zone', 'schedules', { time_zone: 'Mars/Base' }],
       ['with an impossible time', 'schedules', { created_at: '2026-02-31T00:00:00.000Z' }],
       ['with a zone that does not exist', 'schedules', { time_zone: 'Mars/Olympus' }],
       ['that runs each minute', 'schedules', { rrule: 'FREQ=MINUTELY' }],
@@ -424,15 +392,67 @@ describe('the import of a workspace', () => {
     expect(rows).toEqual([{ name: '....x.html', type: 'file', mime_type: 'text/plain' }]);
   });
 
+  it('has the details of a file from all of its bytes', async () => {
+    const [row] = rowsIn(members, tablePath('files'));
+    const files = `${JSON.stringify({ ...row, mime_type: 'image/png', width: 5, height: 5, duration: 5 })}\n`;
+    const changes = { [tablePath('files')]: files, [filePath(String(row?.['id']))]: lateSpreadsheet() };
+    const user = await second.user();
+    await importFile(user, await forged(members, changes, signer));
+    const { rows } = await sql<Row>`
+      SELECT type, mime_type, width, height, duration FROM uploads WHERE user_id = ${await second.idOf(user)}`.execute(
+      second.database,
+    );
+    expect(rows).toEqual([{ type: 'file', mime_type: SPREADSHEET, width: null, height: null, duration: null }]);
+  });
+
+  it('is possible once per hour, but again after a file of another kind', async () => {
+    const user = await first.user();
+    expect(await importFile(user, Buffer.from('hello'))).toMatchObject({ problem: 'not_a_swarm_file' });
+    expect(await importFile(user, bytes)).toMatchObject({ status: 'done' });
+    const form = await formOf({ content: bytes });
+    const refused = await user.raw<{ code: string; extra: Row }>({ method: 'POST', path: IMPORTS, ...form });
+    expect({ status: refused.status, ...refused.body }).toMatchObject({ status: 429, code: 'rate_limited' });
+    const waitMs = Number(refused.body.extra['retry_after_ms']);
+    expect(waitMs).toBeGreaterThan(3_000_000);
+    expect(waitMs).toBeLessThanOrEqual(3_600_000);
+  });
+
+  it('tells clients of its workspace although its process was killed before it could', async () => {
+    const user = await second.user();
+    const { id, workspace_id: workspaceId } = await importFile(user, bytes);
+    const told: unknown[] = [];
+    const stop = await second.bus.onUserEvent?.((event) => {
+      if (event.event === 'workspace.new') told.push((event.payload['workspace'] as Workspace).id);
+    });
+    // The import as the killed process left it.
+    const objectOf = async () =>
+      (await second.database.selectFrom('imports').select('object_id').where('id', '=', id).executeTakeFirstOrThrow())
+        .object_id;
+    await eventually(objectOf, { until: (object) => object === null });
+    await sql`UPDATE imports SET object_id = id WHERE id = ${id}`.execute(second.database);
+    const due = () =>
+      sql`UPDATE work SET run_at = now() WHERE subject_id = ${id} AND kind = 'workspace-import'`.execute(
+        second.database,
+      );
+    await due();
+    await eventually(objectOf, { until: (object) => object === null });
+    await stop?.();
+    expect(told).toEqual([workspaceId]);
+  });
+
   it('is one at a time, and belongs to its user', async () => {
     const [user, stranger] = [await second.user(), await second.user()];
     // As if its file was being received.
-    await sql`INSERT INTO imports (id, user_id) VALUES (gen_random_uuid(), ${await second.idOf(user)})`.execute(
+    const unfinished = randomUUID();
+    await sql`INSERT INTO imports (id, user_id) VALUES (${unfinished}, ${await second.idOf(user)})`.execute(
       second.database,
     );
     const form = await formOf({ content: bytes });
-    const refused = await user.raw<{ code: string }>({ method: 'POST', path: IMPORTS, ...form });
-    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 409, code: 'import_in_progress' });
+    const refused = await user.raw({ method: 'POST', path: IMPORTS, ...form });
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'import_in_progress', extra: { import_id: unfinished } },
+    });
     const { id } = await importFile(stranger, Buffer.from('hello'));
     expect(await user.refusal('GET', `${IMPORTS}/${id}`)).toBe('import_not_found');
   });

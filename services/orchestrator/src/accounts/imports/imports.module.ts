@@ -7,6 +7,7 @@ import type { ObjectStore } from '../../records/object-store.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import { createArtifactContents } from '../../workspaces/artifacts/artifact-contents.js';
+import { createFileDetails } from '../../workspaces/uploads/file-details.js';
 import { createTransferSlots } from '../../workspaces/uploads/transfer-slots.js';
 import { createImportContents } from './import-contents.js';
 import { createImportJob, IMPORT_JOB, type ImportJobDeps } from './import-job.js';
@@ -38,6 +39,7 @@ export function createImportsModule(deps: ImportsModuleDeps) {
     objects,
     slots: createTransferSlots({ maxConcurrent: UPLOADS_AT_ONCE, maxConcurrentPerOwner: 1 }),
     workspacesPerUser,
+    intervalMs: config.EXPORT_INTERVAL_S * 1_000,
     clock,
     logger,
   });
@@ -49,8 +51,10 @@ export function createImportsModule(deps: ImportsModuleDeps) {
       objects,
       bytesPerUser: config.UPLOAD_BYTES_PER_USER,
       filesPerUser: config.UPLOADS_PER_USER,
+      detailsOf: createFileDetails({ objects, logger }),
     },
-    contents: createArtifactContents({ withTransaction, jobs, objects }),
+    // Their rows are written after all files, which can take hours.
+    contents: createArtifactContents({ withTransaction, jobs, objects, abandonedAfterMs: DAY_MS }),
     markdown,
     artifacts: LIMITS.artifactsPerWorkspace,
     fileBytes: config.UPLOAD_BYTES,
@@ -64,6 +68,7 @@ export function createImportsModule(deps: ImportsModuleDeps) {
       schedules: config.SCHEDULES_PER_USER,
       scheduleIntervalS: config.SCHEDULE_INTERVAL_S,
     },
+    clock,
   });
   const handle = createImportJob({
     withTransaction,

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { ApiError, type WorkspaceImport } from '@uswarm/contract';
+import { ApiError, LIMITS, type WorkspaceImport } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Database, WithTransaction } from '../../platform/database/database.js';
 import type { FormFile } from '../../platform/http/form.js';
@@ -9,7 +9,14 @@ import type { ObjectStore } from '../../records/object-store.js';
 import { lockOwnedWorkspaces } from '../../records/users.store.js';
 import type { TransferSlots } from '../../workspaces/uploads/transfer-slots.js';
 import { IMPORT_JOB } from './import-job.js';
-import { deleteImport, finishReceiving, getImport, type ImportRow, insertImport } from './imports.store.js';
+import {
+  deleteImport,
+  findImportsOf,
+  finishReceiving,
+  getImport,
+  type ImportRow,
+  insertImport,
+} from './imports.store.js';
 
 export interface ImportServiceDeps {
   withTransaction: WithTransaction;
@@ -18,6 +25,8 @@ export interface ImportServiceDeps {
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   slots: TransferSlots;
   workspacesPerUser: number;
+  /** Minimum time between a user's imports in ms. */
+  intervalMs: number;
   clock: Clock;
   logger: Logger;
 }
@@ -34,7 +43,7 @@ export interface ImportService {
 }
 
 /** Longer than any request. */
-const ABANDONED_AFTER_MS = 2 * 3_600_000;
+const ABANDONED_AFTER_MS = LIMITS.requestMs + 300_000;
 
 function view({ id, status, problem, workspace_id, created_at }: ImportRow): WorkspaceImport {
   const shown = status === 'receiving' ? 'pending' : status;
@@ -80,7 +89,11 @@ export function createImportService(deps: ImportServiceDeps): ImportService {
     await withTransaction(async (tx) => {
       const owned = await lockOwnedWorkspaces(tx, userId);
       if (owned.length >= deps.workspacesPerUser) throw new ApiError('workspace_limit_reached');
-      if (!(await insertImport(tx, id, userId))) throw new ApiError('import_in_progress');
+      const { unfinished, last } = await findImportsOf(tx, userId);
+      if (unfinished !== null) throw new ApiError('import_in_progress', { extra: { import_id: unfinished } });
+      const waitMs = last === null ? 0 : last.getTime() + deps.intervalMs - deps.clock.now().getTime();
+      if (waitMs > 0) throw new ApiError('rate_limited', { extra: { retry_after_ms: waitMs } });
+      await insertImport(tx, id, userId);
       await jobs.enqueue(schedule(id, ABANDONED_AFTER_MS), tx);
     });
     try {

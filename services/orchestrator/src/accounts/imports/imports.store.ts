@@ -1,4 +1,5 @@
 import type { ImportProblem } from '@uswarm/contract';
+import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { inMs } from '../../platform/database/in-ms.js';
 
@@ -29,14 +30,27 @@ const COLUMNS = [
   'expires_at',
 ] as const;
 
-/** @returns false if the user has an unfinished import */
-export async function insertImport(db: Database, id: string, userId: string): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('imports')
-    .values({ id, user_id: userId, object_id: id })
-    .onConflict((conflict) => conflict.doNothing())
+/** For a user without an unfinished one. */
+export async function insertImport(db: Database, id: string, userId: string): Promise<void> {
+  await db.insertInto('imports').values({ id, user_id: userId, object_id: id }).execute();
+}
+
+/** The unfinished import, and when the user's last import began that stored something. */
+export async function findImportsOf(
+  db: Database,
+  userId: string,
+): Promise<{ unfinished: string | null; last: Date | null }> {
+  const isUnfinished = sql`status NOT IN ('done', 'failed')`;
+  return db
+    .selectFrom('imports')
+    .select(sql<string | null>`(array_agg(id) FILTER (WHERE ${isUnfinished}))[1]`.as('unfinished'))
+    .select(
+      sql<Date | null>`max(created_at) FILTER (WHERE problem IS DISTINCT FROM 'not_a_swarm_file' AND NOT ${isUnfinished})`.as(
+        'last',
+      ),
+    )
+    .where('user_id', '=', userId)
     .executeTakeFirstOrThrow();
-  return numInsertedOrUpdatedRows === 1n;
 }
 
 export function getImport(db: Database, id: string): Promise<ImportRow | undefined> {

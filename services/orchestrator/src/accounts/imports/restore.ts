@@ -1,8 +1,8 @@
 import { LIMITS } from '@uswarm/contract';
-import { parseJson, type ReceiptKey, ReceiptSignatureError } from '@uswarm/service-kit';
+import { type Clock, parseJson, type ReceiptKey, ReceiptSignatureError } from '@uswarm/service-kit';
 import { artifactPath, filePath, verifiedReceipt, WORKSPACE_PATH } from '@uswarm/swarm-file';
 import { z } from 'zod';
-import { type GivenTimes, InvalidTimes, plannedTimes } from '../../chat/schedules/schedule-times.js';
+import { checkedTimes, InvalidTimes } from '../../chat/schedules/schedule-times.js';
 import type { Transaction } from '../../platform/database/database.js';
 import { restoreAgents } from '../../records/agent-rows.js';
 import { restoreAgentTools } from '../../records/agent-settings.store.js';
@@ -38,13 +38,14 @@ export interface ImportLimits {
   artifacts: number;
   memories: number;
   schedules: number;
-  /** Least seconds between two runs. */
+  /** A schedule's least seconds between two runs. */
   scheduleIntervalS: number;
 }
 
 export interface RestoreDeps {
   markdown: Pick<SafeMarkdown, 'text'>;
   limits: ImportLimits;
+  clock: Clock;
 }
 
 /** A version's columns that follow from its content. */
@@ -53,7 +54,6 @@ export type StoredDocument = Pick<VersionRow, 'object_id' | 'size' | 'preview'>;
 const MESSAGES = 1_000_000;
 const RECEIPTS = 100_000;
 const AGENTS = 1_000;
-const DAY_MS = 24 * 3_600_000;
 const WORKSPACE_BYTES = 64 * 1024;
 
 interface Target extends Restoring, RestoreDeps {
@@ -236,13 +236,13 @@ async function schedules(to: Target, known: Known): Promise<void> {
   const rows = [];
   for await (const schedule of rowsOf(to, 'schedules', ImportedSchedule, limits.schedules)) {
     requireAgent(known.agents, schedule.agent_id);
-    requireTimes(schedule, limits.scheduleIntervalS);
     const { conversation_id: conversation } = schedule;
     // Two installations must not both run it.
     const state = schedule.status === 'finished' ? {} : ({ status: 'paused', paused_by: 'user' } as const);
     rows.push({
       ...schedule,
       ...state,
+      ...timesOf(to, schedule),
       id: id(schedule.id),
       agent_id: id(schedule.agent_id),
       conversation_id: conversation !== null && known.conversations.has(conversation) ? id(conversation) : null,
@@ -252,6 +252,17 @@ async function schedules(to: Target, known: Known): Promise<void> {
   const open = rows.filter(({ status }) => status !== 'finished').length;
   if (open > 0) await requireRoom(tx, workspaceId, limits.schedules - open + 1);
   await restoreSchedules(tx, rows);
+}
+
+/** As the API stores them: a schedule that is resumed trusts them. */
+function timesOf({ limits, clock }: Target, schedule: z.output<typeof ImportedSchedule>) {
+  try {
+    const { recurrence } = checkedTimes(schedule, clock.now().getTime(), limits.scheduleIntervalS);
+    return { start_time: recurrence.startTime, rrule: recurrence.rrule, time_zone: recurrence.timeZone };
+  } catch (error) {
+    if (error instanceof InvalidTimes) throw new ImportFailed('rows_invalid', `${error.field} ${error.message}`);
+    throw error;
+  }
 }
 
 async function memories(to: Target, agentIds: ReadonlySet<string>): Promise<void> {
@@ -294,16 +305,6 @@ async function receipts(to: Target): Promise<void> {
 
 function requireAgent(known: ReadonlySet<string>, id: string | null): void {
   if (id !== null && !known.has(id)) throw new ImportFailed('rows_invalid', `agent ${id} is missing`);
-}
-
-/** As they were checked when the user made the schedule. */
-function requireTimes(times: GivenTimes, intervalS: number): void {
-  try {
-    plannedTimes(times, Date.parse(`${times.start_time}Z`) - 2 * DAY_MS, intervalS);
-  } catch (error) {
-    if (error instanceof InvalidTimes) throw new ImportFailed('rows_invalid', `schedules.jsonl: ${error.field}`);
-    throw error;
-  }
 }
 
 /** Later exports contain what was signed, so it must be a receipt. */

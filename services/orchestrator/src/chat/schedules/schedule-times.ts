@@ -29,6 +29,9 @@ export interface PlannedTimes {
   next: number;
 }
 
+/** Null: the last one is over. */
+export type CheckedTimes = Pick<PlannedTimes, 'recurrence'> & { next: number | null };
+
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:\.0+)?$/i;
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 2199;
@@ -64,7 +67,7 @@ export const localAt = (instant: number, timeZone: string): string =>
  * @param shortestS least seconds between two runs
  * @throws InvalidTimes
  */
-export function plannedTimes(given: GivenTimes, now: number, shortestS: number): PlannedTimes {
+export function checkedTimes(given: GivenTimes, now: number, shortestS: number): CheckedTimes {
   const timeZone = canonicalTimeZone(given.time_zone);
   if (timeZone === undefined)
     throw new InvalidTimes('time_zone', `“${given.time_zone.slice(0, 60)}” is not an IANA zone such as Europe/Berlin`);
@@ -76,15 +79,23 @@ export function plannedTimes(given: GivenTimes, now: number, shortestS: number):
       .replace(/^RRULE:/, '') ?? null;
   const recurrence = { startTime, rrule: rrule === '' ? null : rrule, timeZone };
   const occurrences = parsed(recurrence);
-  const next = occurrences.after(now);
-  if (next === null) {
-    const reason = `it is ${localAt(now, timeZone)} in ${timeZone} now`;
-    if (recurrence.rrule === null) throw new InvalidTimes('start_time', `${startTime} is in the past: ${reason}`);
-    throw new InvalidTimes('rrule', `the rule has no time after now; ${reason}`);
-  }
   if (shortestInterval(occurrences, now) < shortestS * 1_000)
     throw new InvalidTimes('rrule', `two runs must be at least ${Math.ceil(shortestS / 60)} minutes apart`);
-  return { recurrence, next };
+  return { recurrence, next: occurrences.after(now) };
+}
+
+/**
+ * As `checkedTimes`, for a schedule that will run.
+ *
+ * @throws InvalidTimes
+ */
+export function plannedTimes(given: GivenTimes, now: number, shortestS: number): PlannedTimes {
+  const { recurrence, next } = checkedTimes(given, now, shortestS);
+  if (next !== null) return { recurrence, next };
+  const { startTime, rrule, timeZone } = recurrence;
+  const reason = `it is ${localAt(now, timeZone)} in ${timeZone} now`;
+  if (rrule === null) throw new InvalidTimes('start_time', `${startTime} is in the past: ${reason}`);
+  throw new InvalidTimes('rrule', `the rule has no time after now; ${reason}`);
 }
 
 /** The first time after an instant, of times that were checked. */

@@ -43,7 +43,7 @@ const LONGEST_WAIT_MS = 60_000;
 /** For a recording without a known length: a phone's recording has at least as many. */
 const LEAST_BYTES_PER_SECOND = 2_000;
 /** A longer text comes from a hostile server. */
-const MOST_CHARACTERS = 1_000_000;
+export const MOST_CHARACTERS = 1_000_000;
 
 /** Shows a transcript in all messages with the file. */
 export async function showInMessages(

@@ -8,13 +8,15 @@ import { findUpload, finishUpload, insertUpload, sumStoredUploads, type UploadRo
 export type StoreFileDeps = Pick<
   ReceiveUploadDeps,
   'withTransaction' | 'jobs' | 'objects' | 'bytesPerUser' | 'filesPerUser'
->;
+> &
+  Partial<Pick<ReceiveUploadDeps, 'detailsOf'>>;
 
 /**
  * Stores a file as an upload of the user, in the order of `receiveFile`. Repeating it stores nothing again. A file that
  * no message gets is deleted like any other.
  *
- * @param upload its id follows from its bytes, or from where they are
+ * @param upload its id follows from its bytes, or from where they are. With `detailsOf`, the stored bytes determine the
+ *   rest
  * @param content if it fails, so does this function, with an error that has the content's as `cause`
  * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `user_deleted`, `service_unavailable`
  */
@@ -44,11 +46,12 @@ export async function storeFile(
   } catch (error) {
     throw new ApiError('service_unavailable', { cause: error });
   }
+  const stored = (await deps.detailsOf?.(upload)) ?? upload;
   await withTransaction(async (tx) => {
     if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
     if ((await sumStoredUploads(tx, userId)).bytes + size > deps.bytesPerUser)
       throw new ApiError('upload_quota_exceeded');
     // Another process may have stored the same call's file meanwhile.
-    if (await finishUpload(tx, upload)) await jobs.enqueue({ ...retain, dueInMs: ORPHANED_AFTER_MS }, tx);
+    if (await finishUpload(tx, stored)) await jobs.enqueue({ ...retain, dueInMs: ORPHANED_AFTER_MS }, tx);
   });
 }
