@@ -2,10 +2,21 @@ import { randomUUIDv7 } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Export, WorkspaceImport } from '@uswarm/contract';
-import { KEYS_PATH, openSwarmFile, type SwarmFile, tablePath, WORKSPACE_PATH } from '@uswarm/swarm-file';
+import {
+  type Content,
+  KEYS_PATH,
+  openSwarmFile,
+  sealed,
+  type SwarmFile,
+  tablePath,
+  WORKSPACE_PATH,
+} from '@uswarm/swarm-file';
+import type { ReceiptSigner } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
+import { createArchive } from '../src/accounts/exports/archive.js';
 import type { ApiClient } from './api-client.js';
 import { download, formOf } from './uploads.js';
 
@@ -119,4 +130,24 @@ export function comparable(members: ReadonlyMap<string, Buffer>): Record<string,
     else compared[named(path)] = path === WORKSPACE_PATH ? named(bytes.toString()) : bytes.toString('base64');
   }
   return compared;
+}
+
+/** A file whose maker can sign, with some members changed. */
+export async function forged(
+  members: ReadonlyMap<string, Buffer>,
+  changes: Record<string, string | Buffer>,
+  signer: ReceiptSigner,
+) {
+  const keys = JSON.stringify({ keys: [{ kid: signer.kid, x: signer.x }] });
+  const all = new Map([
+    ...members,
+    ...Object.entries({ [KEYS_PATH]: keys, [tablePath('receipts')]: '', ...changes }).map(
+      ([path, content]) => [path, Buffer.from(content)] as const,
+    ),
+  ]);
+  async function* contents(): AsyncGenerator<Content> {
+    for (const [path, bytes] of all) yield { path, compress: false, open: async () => Readable.from([bytes]) };
+  }
+  const about = { created_at: new Date().toISOString(), workspace_id: '01931a5e-7c00-7000-8000-000000000001' };
+  return buffer(createArchive(sealed(contents(), about, signer), new Date(), new AbortController().signal));
 }

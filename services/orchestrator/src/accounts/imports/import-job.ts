@@ -1,6 +1,6 @@
 import { ApiError, type ImportProblem } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import { openRemoteSwarmFile, type SwarmFile, SwarmFileError, tablePath, TABLES } from '@uswarm/swarm-file';
+import { openRemoteSwarmFile, type SwarmFile, SwarmFileError } from '@uswarm/swarm-file';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
 import type { LeasedJob, JobQueue } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
@@ -20,6 +20,7 @@ import {
   lockImport,
 } from './imports.store.js';
 import type { Restoring } from './read-rows.js';
+import { requireTextRoom } from './text-room.js';
 import type { createRestore } from './restore.js';
 
 /** Job type that imports a file, and deletes what is left of it. */
@@ -44,8 +45,8 @@ export interface ImportJobDeps {
 
 /** An import fails after this many failed attempts. */
 const FAILURES = 5;
-/** Rows compress well, so a small file can contain much. */
-const ROW_BYTES = 1024 ** 3;
+/** Text compresses well, so a small file can contain much. */
+const TEXT_BYTES = 1024 ** 3;
 
 /** Why the file can never be imported; undefined if another attempt may succeed. */
 function problemOf(error: unknown): ImportProblem | undefined {
@@ -108,8 +109,7 @@ export function createImportJob(deps: ImportJobDeps) {
   async function restored(leased: LeasedJob, restoring: Restoring, signal: AbortSignal): Promise<string> {
     const { file } = restoring;
     await file.verifySignature(file.keys);
-    const rowBytes = TABLES.reduce((sum, table) => sum + (file.sizeOf(tablePath(table)) ?? 0), 0);
-    if (rowBytes > ROW_BYTES) throw new ImportFailed('too_large', 'the tables are too large');
+    requireTextRoom(file.manifest.members, TEXT_BYTES);
     await deps.contents.files(restoring, signal);
     const documents = await deps.contents.documents(restoring, signal);
     return fenced(leased, async (tx, userId) => {

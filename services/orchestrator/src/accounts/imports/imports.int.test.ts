@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Conversation, MessagePage, ReceiptPage, Schedule, UserEvent, Workspace } from '@uswarm/contract';
 import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
-import { createReceiptSigner, generateCallKeys, type ReceiptSigner } from '@uswarm/service-kit';
-import { type Content, filePath, KEYS_PATH, sealed, tablePath } from '@uswarm/swarm-file';
+import { createReceiptSigner, generateCallKeys } from '@uswarm/service-kit';
+import { filePath, tablePath } from '@uswarm/swarm-file';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
@@ -22,6 +20,7 @@ import {
   beginImport,
   comparable,
   exportWorkspace,
+  forged,
   importEnd,
   importFile,
   importOf,
@@ -37,29 +36,8 @@ import { listOpenCards } from '../../chat/open-cards.store.js';
 import { findSettingsOfAgent } from '../../records/agent-settings.store.js';
 import { findAddressTexts } from '../../turns/tools/known-addresses.store.js';
 import { findPrivateTexts } from '../../turns/tools/private-texts.store.js';
-import { createArchive } from '../exports/archive.js';
 
 const BACKGROUND = { UPKEEP_WORKERS: '2' };
-
-/** A file whose maker can sign, with some members changed. */
-async function forged(
-  members: ReadonlyMap<string, Buffer>,
-  changes: Record<string, string | Buffer>,
-  signer: ReceiptSigner,
-) {
-  const keys = JSON.stringify({ keys: [{ kid: signer.kid, x: signer.x }] });
-  const all = new Map([
-    ...members,
-    ...Object.entries({ [KEYS_PATH]: keys, [tablePath('receipts')]: '', ...changes }).map(
-      ([path, content]) => [path, Buffer.from(content)] as const,
-    ),
-  ]);
-  async function* contents(): AsyncGenerator<Content> {
-    for (const [path, bytes] of all) yield { path, compress: false, open: async () => Readable.from([bytes]) };
-  }
-  const about = { created_at: new Date().toISOString(), workspace_id: '01931a5e-7c00-7000-8000-000000000001' };
-  return buffer(createArchive(sealed(contents(), about, signer), new Date(), new AbortController().signal));
-}
 
 describe('the import of a workspace', () => {
   let server: OAuthServer;
@@ -380,6 +358,26 @@ describe('the import of a workspace', () => {
       second.database,
     );
     expect(rows).toEqual([{ permission: null }]);
+  });
+
+  it('shows no reordered text in the names of agents and prompts', async () => {
+    const agents = rowsIn(members, tablePath('agents')).map((row) => ({
+      ...row,
+      slug: `\u202E${String(row['slug'])}`,
+      prompts: [{ id: 'p', name: '\u202Epolite', description: '', content: 'Be polite.' }],
+    }));
+    const text = agents.map((row) => `${JSON.stringify(row)}\n`).join('');
+    const user = await second.user();
+    const { workspace_id: workspaceId } = await importFile(
+      user,
+      await forged(members, { [tablePath('agents')]: text }, signer),
+    );
+    const { rows } = await sql<Row>`
+      SELECT slug, prompts -> 0 ->> 'name' AS prompt FROM agents WHERE workspace_id = ${workspaceId}`.execute(
+      second.database,
+    );
+    const slugs = rowsIn(members, tablePath('agents')).map(({ slug }) => ({ slug, prompt: 'polite' }));
+    expect(new Set(rows)).toEqual(new Set(slugs));
   });
 
   it('has the type of a file from its bytes, and not from the file', async () => {

@@ -4,12 +4,14 @@ import { artifactPath, filePath, verifiedReceipt, WORKSPACE_PATH } from '@uswarm
 import { z } from 'zod';
 import { checkedTimes, InvalidTimes } from '../../chat/schedules/schedule-times.js';
 import type { Transaction } from '../../platform/database/database.js';
+import { visibleLine } from '../../platform/http/visible-text.js';
 import { restoreAgents } from '../../records/agent-rows.js';
 import { restoreAgentTools } from '../../records/agent-settings.store.js';
 import { restoreConversations } from '../../records/conversation-rows.js';
 import { restoreMemories } from '../../records/memories.store.js';
 import { existingMessages, restoreMessages } from '../../records/message-rows.js';
 import { requireRoom, restoreSchedules } from '../../records/schedule-rows.js';
+import { visibleText } from '../../records/visible-text.js';
 import { restoreSeq, restoreWorkspace } from '../../records/workspace-rows.js';
 import type { SafeMarkdown } from '../../turns/content/reply-text.js';
 import { insertImportedReceipts } from '../../turns/receipts/receipts.store.js';
@@ -114,7 +116,8 @@ async function agents(to: Target): Promise<Set<string>> {
         ...agent,
         id: id(agent.id),
         workspace_id: workspaceId,
-        prompts: JSON.stringify(prompts),
+        slug: visibleText(agent.slug),
+        prompts: JSON.stringify(prompts.map((prompt) => ({ ...prompt, name: visibleLine(prompt.name) }))),
         // A prompt is an instruction in each conversation, and the user did not write it.
         untrusted: true,
       })),
@@ -223,7 +226,7 @@ async function artifacts(to: Target, known: Known, documents: ReadonlyMap<string
     const written = versions.map((version) => {
       const document = documents.get(artifactPath(artifact.id, version.version));
       if (document === undefined) throw new ImportFailed('rows_invalid', 'a document is missing');
-      return { ...version, ...document, artifact_id, untrusted: true };
+      return { ...version, ...document, artifact_id, agent_slug: visibleText(version.agent_slug), untrusted: true };
     });
     const { conversation_id: old } = artifact;
     const conversation_id = old !== null && known.conversations.has(old) ? id(old) : null;
