@@ -14,7 +14,7 @@ import pg from 'pg';
 import { createApiClient } from '../../../test/api-client.js';
 import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
 import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
-import { lateSpreadsheet, SPREADSHEET } from '../../../test/office-files.js';
+import { compoundFile } from '../../../test/office-files.js';
 import { createUserResources, type UserResources } from '../../../test/resource-fixtures.js';
 import {
   beginImport,
@@ -378,14 +378,16 @@ describe('the import of a workspace', () => {
   it('has the details of a file from all of its bytes', async () => {
     const [row] = rowsIn(members, tablePath('files'));
     const files = `${JSON.stringify({ ...row, mime_type: 'image/png', width: 5, height: 5, duration: 5 })}\n`;
-    const changes = { [tablePath('files')]: files, [filePath(String(row?.['id']))]: lateSpreadsheet() };
+    const changes = { [tablePath('files')]: files, [filePath(String(row?.['id']))]: compoundFile(['WordDocument']) };
     const user = await second.user();
     await importFile(user, await forged(members, changes, signer));
     const { rows } = await sql<Row>`
       SELECT type, mime_type, width, height, duration FROM uploads WHERE user_id = ${await second.idOf(user)}`.execute(
       second.database,
     );
-    expect(rows).toEqual([{ type: 'file', mime_type: SPREADSHEET, width: null, height: null, duration: null }]);
+    expect(rows).toEqual([
+      { type: 'file', mime_type: 'application/msword', width: null, height: null, duration: null },
+    ]);
   });
 
   it('is possible once per hour, but again after a file of another kind', async () => {
