@@ -267,10 +267,9 @@ describe('the import of a workspace', () => {
     });
 
     it('is one with a receipt that was not signed so', async () => {
-      const receipts = members.get(tablePath('receipts'))?.toString() ?? '';
-      expect(await problem(await forged(members, { [tablePath('receipts')]: receipts }, signer))).toBe(
-        'signature_invalid',
-      );
+      const path = tablePath('receipts');
+      const receipts = members.get(path)?.toString() ?? '';
+      expect(await problem(await forged(members, { [path]: receipts }, signer))).toBe('signature_invalid');
     });
 
     it('is one with a receipt that says something else than what was signed', async () => {
@@ -308,12 +307,9 @@ describe('the import of a workspace', () => {
     });
 
     it('is one with two managers', async () => {
-      const agents = rowsIn(members, tablePath('agents')).map(
-        (row) => `${JSON.stringify({ ...row, kind: 'manager' })}\n`,
-      );
-      expect(await problem(await forged(members, { [tablePath('agents')]: agents.join('') }, signer))).toBe(
-        'rows_invalid',
-      );
+      const path = tablePath('agents');
+      const rows = rowsIn(members, path).map((row) => `${JSON.stringify({ ...row, kind: 'manager' })}\n`);
+      expect(await problem(await forged(members, { [path]: rows.join('') }, signer))).toBe('rows_invalid');
     });
 
     it('is one with more schedules than a user may have', async () => {

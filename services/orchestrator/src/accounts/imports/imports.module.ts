@@ -12,6 +12,7 @@ import { createTransferSlots } from '../../workspaces/uploads/transfer-slots.js'
 import { createImportContents } from './import-contents.js';
 import { createImportJob, IMPORT_JOB, type ImportJobDeps } from './import-job.js';
 import { importHandlers } from './imports.routes.js';
+import { oneAtATime } from './one-at-a-time.js';
 import { createImportService } from './imports.service.js';
 import { createRestore } from './restore.js';
 
@@ -84,7 +85,7 @@ export function createImportsModule(deps: ImportsModuleDeps) {
     clock,
     logger,
   });
-  const job: JobDefinition = { type: IMPORT_JOB, handle };
+  const job: JobDefinition = { type: IMPORT_JOB, handle: oneAtATime(handle) };
   const limits = {
     maxBytes: LIMITS.importBytes,
     stallMs: config.UPLOAD_STALL_MS,
