@@ -131,7 +131,7 @@ describe('a model that obeys every order of another agent', () => {
     );
     expect((await user.choose(card!, 'approve')).status).toBe(200);
     await world.idle(conversation);
-    const stored = `SELECT untrusted FROM agent_memories m JOIN agents a ON a.id = m.agent_id
+    const stored = `SELECT m.untrusted FROM agent_memories m JOIN agents a ON a.id = m.agent_id
       WHERE a.workspace_id = $1 AND key = 'rule'`;
     expect(await world.services.query(stored, [user.workspaceId])).toEqual([{ untrusted: true }]);
     expect(world.model.obeyed.has(obeyed)).toBe(false);
