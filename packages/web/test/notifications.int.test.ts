@@ -107,6 +107,9 @@ describeWith('chromium', 'notifications on this device', () => {
     await page.getByRole('button', { name: 'Notify me on this device' }).click();
     await page.getByRole('button', { name: 'Do not notify me on this device' }).waitFor();
     const worker = await started;
+    // Until then, the browser drops what is delivered.
+    const state = 'navigator.serviceWorker.ready.then(({ active }) => active.state)';
+    await eventually(() => page.evaluate(state), { until: (now) => now === 'activated' });
     const registrationId = (
       await eventually(() => Promise.resolve(registrations), { until: ({ length }) => length > 0 })
     )[0]!.registrationId;
