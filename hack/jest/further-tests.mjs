@@ -4,6 +4,7 @@
  */
 export const FURTHER_TESTS = [
   // Other protocol implementations, and generated requests.
+  'packages/testkit/src/java/generated-clients.int.test.ts',
   'services/agent-runtime/test/independent-servers/litellm.int.test.ts',
   'services/local/src/model-habits.int.test.ts',
   'services/local/src/npm-tool-servers.int.test.ts',
