@@ -38,8 +38,11 @@ async function run(signal: AbortSignal): Promise<void> {
   };
   try {
     const progress = createProgress(say, signal);
-    say(banner(await startLocalMode({ settings, stack, signal, progress, createLog })));
-    if (!signal.aborted) await once(signal, 'abort');
+    const running = await startLocalMode({ settings, stack, signal, progress, createLog });
+    if (!signal.aborted) {
+      say(banner(running));
+      await once(signal, 'abort');
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

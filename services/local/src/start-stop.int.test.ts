@@ -152,19 +152,23 @@ describe('local mode interrupted during startup', () => {
   });
   afterAll(() => rm(path.dirname(directory), { recursive: true, force: true }));
 
-  it('stops the started components, and starts the next time', async () => {
-    const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()) };
-    const interrupted = startLocalMode(env);
-    await interrupted.printed(/Starting Postgres/);
-    let seen: ProcessIdentity[] = [];
-    const watch = setInterval(() => (seen = [...seen, ...childrenOf(interrupted.pid)]), 20);
-    expect(await interrupted.stop('SIGINT')).toBe(0);
-    clearInterval(watch);
-    expect(interrupted.output()).not.toContain('uswarm is running');
-    expect(interrupted.stderr()).toBe('');
-    expect(seen.filter(stillRuns)).toEqual([]);
+  it.each([/Starting Postgres/, /Starting the services/])(
+    'stops what it has started at %s, and starts the next time',
+    async (step) => {
+      const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()) };
+      const interrupted = startLocalMode(env);
+      await interrupted.printed(step);
+      let seen: ProcessIdentity[] = [];
+      const watch = setInterval(() => (seen = [...seen, ...childrenOf(interrupted.pid)]), 20);
+      expect(await interrupted.stop('SIGINT')).toBe(0);
+      clearInterval(watch);
+      expect(interrupted.output()).not.toContain('uswarm is running');
+      expect(interrupted.output()).toMatch(/\nStopping\nEverything is stopped; your data is kept\.\n$/);
+      expect(interrupted.stderr()).toBe('');
+      expect(seen.filter(stillRuns)).toEqual([]);
 
-    const next = await runLocalMode(env);
-    expect(await next.stop()).toBe(0);
-  });
+      const next = await runLocalMode(env);
+      expect(await next.stop()).toBe(0);
+    },
+  );
 });
