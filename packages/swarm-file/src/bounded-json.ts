@@ -1,8 +1,6 @@
+import { LIMITS } from '@uswarm/contract';
 import { parseJson } from '@uswarm/service-kit';
 import { SwarmFileError, type SwarmFileProblem } from './problem.js';
-
-/** Deeper than any row; functions that call themselves for each level need a limit. */
-const MAX_DEPTH = 64;
 
 const [QUOTE, COMMA, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [...Buffer.from('",[\\]{}')];
 
@@ -41,7 +39,8 @@ function measured(bytes: Buffer): { values: number; depth: number } {
 export function boundedJson(bytes: Buffer, what: string, problem: SwarmFileProblem, maxValues: number): unknown {
   const { values, depth } = measured(bytes);
   if (values > maxValues) throw new SwarmFileError('too_large', `${what} has too many values`);
-  if (depth > MAX_DEPTH) throw new SwarmFileError(problem, `${what} is nested too deeply`);
+  // Functions that call themselves for each level need a limit.
+  if (depth > LIMITS.jsonDepth) throw new SwarmFileError(problem, `${what} is nested too deeply`);
   const value = parseJson(bytes.toString());
   if (value === undefined) throw new SwarmFileError(problem, `${what} is not JSON`);
   return value;

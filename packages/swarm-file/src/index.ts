@@ -1,3 +1,4 @@
+export { boundedJson } from './bounded-json.js';
 export { jsonLines } from './lines.js';
 export {
   artifactPath,

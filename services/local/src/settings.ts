@@ -17,8 +17,11 @@ import { type Network, readNetwork } from './network.js';
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'needs an http or https URL' });
 
-const RUNTIMES = 'must be an integer from 1 to 1000';
-const WARM_RUNTIMES = 'must be an integer from 0 to 100';
+function integerIn(least: number, most: number) {
+  const error = `must be an integer from ${least} to ${most}`;
+  return z.coerce.number(error).int(error).min(least, error).max(most, error);
+}
+
 /** Bytes from which a process that only waits is not missed. */
 const ENOUGH_MEMORY = 4 * 1024 ** 3;
 
@@ -29,13 +32,8 @@ const baseUrls = Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection })
 const Environment = z.object({
   USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
   CORS_ORIGINS: corsOrigins.default([]),
-  USWARM_MAX_RUNTIMES: z.coerce.number(RUNTIMES).int(RUNTIMES).min(1, RUNTIMES).max(1_000, RUNTIMES).default(8),
-  USWARM_WARM_RUNTIMES: z.coerce
-    .number(WARM_RUNTIMES)
-    .int(WARM_RUNTIMES)
-    .min(0, WARM_RUNTIMES)
-    .max(100, WARM_RUNTIMES)
-    .default(() => (totalmem() >= ENOUGH_MEMORY ? 1 : 0)),
+  USWARM_MAX_RUNTIMES: integerIn(1, 1_000).default(8),
+  USWARM_WARM_RUNTIMES: integerIn(0, 100).default(() => (totalmem() >= ENOUGH_MEMORY ? 1 : 0)),
   SVC_SEARCH_ENDPOINT: httpUrl.optional(),
   SVC_MCP_ENDPOINT: httpUrl.optional(),
   SVC_MCP_SIGNING_KEY: z

@@ -83,7 +83,7 @@ export function createTestReply(options: TestReplyOptions = {}) {
     chunks: [] as Omit<Parameters<LiveEvents['chunk']>[0], 'generation'>[],
     tools: [] as Parameters<LiveEvents['tool']>[0][],
   };
-  /** What the runtime is told, and how its output was refused. */
+  /** Messages to the runtime, and refused output. */
   const told = {
     resolutions: [] as string[],
     refusals: [] as Refusal[],

@@ -32,7 +32,7 @@ export async function insertWorkspace(
   await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
 }
 
-/** An imported workspace with its own times, and with the sequences of its messages. */
+/** For imports, which keep the times from the file. */
 export async function restoreWorkspace(
   db: Database,
   workspace: Pick<

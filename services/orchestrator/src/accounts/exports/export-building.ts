@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
@@ -7,6 +6,7 @@ import type { LeasedJob, JobQueue } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import { AttemptLost, LeaseLost } from '../../platform/jobs/lost.js';
 import type { ObjectStore } from '../../records/object-store.js';
+import { putCounted } from '../../records/put-counted.js';
 import { type ArchiveEntry, createArchive } from './archive.js';
 import {
   type ExportRow,
@@ -73,14 +73,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
     try {
       const now = clock.now();
       const archive = createArchive(await content({ userId, workspaceId: row.workspace_id }, now), now, signal);
-      let size = 0;
-      async function* counted(): AsyncGenerator<Buffer> {
-        for await (const chunk of archive as AsyncIterable<Buffer>) {
-          size += chunk.length;
-          yield chunk;
-        }
-      }
-      await objects.put(objectId, Readable.from(counted(), { objectMode: false }));
+      const size = await putCounted(objects, objectId, archive);
       await fenced(leased, (tx) => finishExport(tx, row.id, size, keptMs));
       return { againInMs: keptMs };
     } catch (error) {

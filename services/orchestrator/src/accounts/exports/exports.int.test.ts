@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type {
   ApiToken,
   Conversation,
@@ -16,23 +15,16 @@ import type {
   Workspace,
 } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
-import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import { openSwarmFile } from '@uswarm/swarm-file';
-import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { strFromU8, unzipSync } from 'fflate';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { createApiClient } from '../../../test/api-client.js';
 import { type UserResources, createUserResources } from '../../../test/resource-fixtures.js';
-import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
 import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
-import {
-  startTestOrchestrator,
-  testEnvironment,
-  type TestOrchestrator,
-  type TestUser,
-} from '../../../test/test-orchestrator.js';
+import { useKillableOrchestrators } from '../../../test/killable-orchestrators.js';
+import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { download, type Downloaded, linkRefusal } from '../../../test/uploads.js';
 import { WEEKDAYS } from '../../../test/schedules.js';
 import { ISSUES } from '../../../test/triggers.js';
@@ -345,46 +337,16 @@ describe('unfinished exports', () => {
 });
 
 describe('an export whose process is killed', () => {
-  let objects: string;
-  let programs: EntryPoint[];
-  let issuer: Awaited<ReturnType<typeof startOidcIssuer>>;
-  let testDatabase: TestDatabase;
-  let database: pg.Client;
-  beforeEach(async () => {
-    objects = await mkdtemp(join(tmpdir(), 'uswarm-export-'));
-    programs = [];
-    [issuer, testDatabase] = [await startOidcIssuer(), await createTestDatabase()];
-    database = new pg.Client({ connectionString: testDatabase.url });
-    await database.connect();
-  });
-  afterEach(async () => {
-    await database.end();
-    await Promise.all(programs.map((program) => program.stop()));
-    await issuer.close();
-    await testDatabase.drop();
-    await rm(objects, { recursive: true });
-  });
-
-  async function run(): Promise<[EntryPoint, string]> {
-    const environment = {
-      ...testEnvironment(testDatabase.url, issuer),
-      OBJECT_DIRECTORY: objects,
-      UPKEEP_WORKERS: '1',
-    };
-    const program = startEntryPoint('main', environment);
-    programs.push(program);
-    return [program, await program.listening];
-  }
+  const world = useKillableOrchestrators({ UPKEEP_WORKERS: '1' });
 
   /** Kills the process that builds an archive, after its job has failed this often. */
   async function killDuringExport(
     failures: number,
     begin: (user: Client) => Promise<Export> = start,
   ): Promise<{ id: string; token: string }> {
-    const [killed, url] = await run();
-    const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
-    const user = createApiClient(url, { 'x-token': token });
-    await user.post('/v1/auth/sign-up', undefined, 204);
+    const { database, objects } = world;
+    const [killed, url] = await world.run();
+    const { token, user } = await world.signUp(url);
     // The lock stops the archive halfway, at the first agent's memories.
     await database.query('BEGIN');
     await database.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
@@ -404,13 +366,13 @@ describe('an export whose process is killed', () => {
 
   it('is finished by another replica, and exactly one archive is left', async () => {
     const { id, token } = await killDuringExport(0);
-    const [, url] = await run();
+    const [, url] = await world.run();
     const state = await ready(createApiClient(url, { 'x-token': token }), id);
     const { bytes } = await download(url, state.url ?? '');
     expect(Object.keys(unzipSync(new Uint8Array(bytes)))).toContain('manifest.json');
     expect(bytes.length).toBe(state.size);
-    const { rows } = await database.query<{ object_id: string }>('SELECT object_id FROM exports');
-    expect(await filesIn(objects)).toEqual(rows.map(({ object_id }) => object_id));
+    const { rows } = await world.database.query<{ object_id: string }>('SELECT object_id FROM exports');
+    expect(await filesIn(world.objects)).toEqual(rows.map(({ object_id }) => object_id));
     expect(rows).toHaveLength(1);
   });
 
@@ -420,26 +382,26 @@ describe('an export whose process is killed', () => {
       const path = `/v1/workspaces/${body.data[0]?.id}/export`;
       return (await user.post<{ data: Export }>(path, undefined, 202)).body.data;
     });
-    const [, url] = await run();
+    const [, url] = await world.run();
     const state = await ready(createApiClient(url, { 'x-token': token }), id);
-    const file = join(objects, 'downloaded.uswarm');
+    const file = join(world.objects, 'downloaded.uswarm');
     await writeFile(file, (await download(url, state.url ?? '')).bytes);
     const opened = await openSwarmFile(file);
     await opened.verifySignature(opened.keys);
     for (const { path } of opened.manifest.members) for await (const _ of await opened.open(path));
     opened.close();
-    expect((await filesIn(objects)).filter((name) => !name.startsWith('downloaded'))).toHaveLength(1);
+    expect((await filesIn(world.objects)).filter((name) => !name.startsWith('downloaded'))).toHaveLength(1);
   });
 
   it('is failed after the fifth time, and no part of its archive is left', async () => {
     const { id, token } = await killDuringExport(4);
-    const [, url] = await run();
+    const [, url] = await world.run();
     const user = createApiClient(url, { 'x-token': token });
     const isEnded = ({ status }: Export): boolean => status === 'ready' || status === 'failed';
     expect(await eventually(() => stateOf(user, id), { until: isEnded })).toMatchObject({
       status: 'failed',
       url: null,
     });
-    expect(await filesIn(objects)).toEqual([]);
+    expect(await filesIn(world.objects)).toEqual([]);
   });
 });

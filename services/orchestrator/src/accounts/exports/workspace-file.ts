@@ -87,7 +87,7 @@ export function createWorkspaceFile({ database, receipts, signer, objects }: Wor
     yield* receipts.imported(workspaceId);
   }
 
-  /** A workspace can come back with receipts of this installation. */
+  /** An imported workspace can have receipts that this installation signed before. */
   async function allKeys(workspaceId: string): Promise<ReceiptKeySet['keys']> {
     const { keys } = await receipts.keys();
     const others = await receipts.importedKeys(workspaceId);

@@ -81,14 +81,13 @@ export function createImportContents(deps: ImportContentsDeps) {
 /** A stream whose beginning is known. */
 async function begun(source: Readable): Promise<{ head: Buffer; content: Readable }> {
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  const { head, start } = await readHead(chunks);
-  async function* all(): AsyncGenerator<Buffer> {
+  const { head, all } = await readHead(chunks);
+  async function* closing(): AsyncGenerator<Buffer> {
     try {
-      yield* start;
-      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+      yield* all;
     } finally {
       source.destroy();
     }
   }
-  return { head, content: Readable.from(all(), { objectMode: false }) };
+  return { head, content: Readable.from(closing(), { objectMode: false }) };
 }

@@ -26,7 +26,7 @@ export function importedStatus({ status, error_code, content }: Message): Pick<M
 /**
  * With new ids, and as the platform would have stored it: only users write text that is not cleaned.
  *
- * @throws ImportFailed `rows_invalid` if messages of this role never have such a content
+ * @throws ImportFailed `rows_invalid` if the role never writes this type
  */
 export function importedContent(to: ImportingContent, { role, content }: Message): MessageContent {
   if (role !== writerOf(content.type, role)) throw new ImportFailed('rows_invalid', `${role} with ${content.type}`);

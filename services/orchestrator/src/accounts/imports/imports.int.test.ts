@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Conversation, MessagePage, ReceiptPage, Schedule, UserEvent, Workspace } from '@uswarm/contract';
-import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
+import type { OAuthServer } from '@uswarm/dev-servers';
 import { createReceiptSigner, generateCallKeys } from '@uswarm/service-kit';
 import { filePath, KEYS_PATH, tablePath } from '@uswarm/swarm-file';
-import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { createApiClient } from '../../../test/api-client.js';
-import { type EntryPoint, startEntryPoint } from '../../../test/entry-point.js';
 import { integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
+import { useKillableOrchestrators } from '../../../test/killable-orchestrators.js';
 import { compoundFile } from '../../../test/office-files.js';
 import { createUserResources, type UserResources } from '../../../test/resource-fixtures.js';
 import {
@@ -30,7 +27,7 @@ import {
   rowsIn,
   withSwarmFile,
 } from '../../../test/swarm-files.js';
-import { startTestOrchestrator, testEnvironment, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { formOf, upload } from '../../../test/uploads.js';
 import { listOpenCards } from '../../chat/open-cards.store.js';
 import { findSettingsOfAgent } from '../../records/agent-settings.store.js';
@@ -465,43 +462,17 @@ describe('the import of a workspace', () => {
   });
 
   describe('whose process is killed', () => {
-    let objects: string;
-    let programs: EntryPoint[];
-    let issuer: Awaited<ReturnType<typeof startOidcIssuer>>;
-    let testDatabase: TestDatabase;
-    let database: pg.Client;
-    beforeEach(async () => {
-      objects = await mkdtemp(join(tmpdir(), 'uswarm-import-'));
-      programs = [];
-      [issuer, testDatabase] = [await startOidcIssuer(), await createTestDatabase()];
-      database = new pg.Client({ connectionString: testDatabase.url });
-      await database.connect();
-    });
-    afterEach(async () => {
-      await database.end();
-      await Promise.all(programs.map((program) => program.stop()));
-      await issuer.close();
-      await testDatabase.drop();
-      await rm(objects, { recursive: true });
-    });
-
-    async function run(): Promise<[EntryPoint, string]> {
-      const environment = { ...testEnvironment(testDatabase.url, issuer), ...BACKGROUND, OBJECT_DIRECTORY: objects };
-      const program = startEntryPoint('main', environment);
-      programs.push(program);
-      return [program, await program.listening];
-    }
+    const world = useKillableOrchestrators(BACKGROUND);
 
     const isWaiting = async (): Promise<boolean> => {
-      const { rows } = await database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      const { rows } = await world.database.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
       return rows.length > 0;
     };
 
     it('continues in another process without storing its files again, and is invisible until its end', async () => {
-      const [killed, url] = await run();
-      const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
-      const user = createApiClient(url, { 'x-token': token });
-      await user.post('/v1/auth/sign-up', undefined, 204);
+      const { database, objects } = world;
+      const [killed, url] = await world.run();
+      const { token, user } = await world.signUp(url);
       // The lock stops the import in the middle of its rows.
       await database.query('BEGIN');
       await database.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
@@ -522,7 +493,7 @@ describe('the import of a workspace', () => {
       await database.query('ROLLBACK');
       await database.query('UPDATE work SET lease_expires_at = now() WHERE subject_id = $1', [id]);
 
-      const [, otherUrl] = await run();
+      const [, otherUrl] = await world.run();
       const other = createApiClient(otherUrl, { 'x-token': token });
       const state = await importEnd(other, id);
       expect(state).toMatchObject({ status: 'done' });

@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { ApiError, LIMITS, type WorkspaceImport } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Database, WithTransaction } from '../../platform/database/database.js';
@@ -7,6 +6,7 @@ import type { FormFile } from '../../platform/http/form.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { lockOwnedWorkspaces } from '../../records/users.store.js';
+import { putContent } from '../../workspaces/uploads/receive-upload.js';
 import type { TransferSlots } from '../../workspaces/uploads/transfer-slots.js';
 import { IMPORT_JOB } from './import-job.js';
 import {
@@ -56,19 +56,7 @@ export function createImportService(deps: ImportServiceDeps): ImportService {
   const schedule = (id: string, dueInMs: number) => ({ kind: IMPORT_JOB, subjectId: id, workspaceId: id, dueInMs });
 
   async function stored(id: string, file: FormFile): Promise<number> {
-    let size = 0;
-    async function* counted(): AsyncGenerator<Buffer> {
-      for await (const chunk of file.content as AsyncIterable<Buffer>) {
-        size += chunk.length;
-        yield chunk;
-      }
-    }
-    try {
-      await objects.put(id, Readable.from(counted(), { objectMode: false }));
-    } catch (error) {
-      if (file.content.errored !== null) throw file.content.errored;
-      throw new ApiError('service_unavailable', { cause: error });
-    }
+    const size = await putContent(objects, id, file.content);
     await file.complete;
     return size;
   }

@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers';
-import { exceedsDepth, LIMITS } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
 import { jsonLines, type SwarmFile, type Table, tablePath } from '@uswarm/swarm-file';
 import type { z } from 'zod';
@@ -11,7 +10,7 @@ export interface Restoring {
   file: SwarmFile;
 }
 
-/** Postgres stores neither NUL nor half characters. Lines have a limited depth. */
+/** Postgres stores neither NUL nor half characters. The reader has limited the depth. */
 function stored<Value>(value: Value): Value {
   if (typeof value === 'string') return storable(value) as Value;
   if (Array.isArray(value)) return value.map(stored) as Value;
@@ -21,7 +20,6 @@ function stored<Value>(value: Value): Value {
 
 /** @throws ImportFailed `rows_invalid` */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
-  if (exceedsDepth(value, LIMITS.jsonDepth)) throw new ImportFailed('rows_invalid', `${path}: nested too deeply`);
   const { data, error } = schema.safeParse(value);
   if (error !== undefined) throw new ImportFailed('rows_invalid', `${path}: ${error.issues[0]?.path.join('.')}`);
   return stored(data);

@@ -1,6 +1,6 @@
 import { LIMITS } from '@uswarm/contract';
-import { type Clock, parseJson, type ReceiptKey, ReceiptSignatureError } from '@uswarm/service-kit';
-import { artifactPath, filePath, verifiedReceipt, WORKSPACE_PATH } from '@uswarm/swarm-file';
+import { type Clock, type ReceiptKey, ReceiptSignatureError } from '@uswarm/service-kit';
+import { artifactPath, boundedJson, filePath, verifiedReceipt, WORKSPACE_PATH } from '@uswarm/swarm-file';
 import { z } from 'zod';
 import { checkedTimes, InvalidTimes } from '../../chat/schedules/schedule-times.js';
 import type { Transaction } from '../../platform/database/database.js';
@@ -57,6 +57,7 @@ const MESSAGES = 1_000_000;
 const RECEIPTS = 100_000;
 const AGENTS = 1_000;
 const WORKSPACE_BYTES = 64 * 1024;
+const WORKSPACE_VALUES = 1_000;
 
 interface Target extends Restoring, RestoreDeps {
   tx: Transaction;
@@ -86,7 +87,8 @@ export function createRestore(deps: RestoreDeps) {
     tx: Transaction,
   ): Promise<string> => {
     const { importId, userId, file } = restoring;
-    const json = parseJson(await shortText(file, WORKSPACE_PATH, WORKSPACE_BYTES));
+    const bytes = Buffer.from(await shortText(file, WORKSPACE_PATH, WORKSPACE_BYTES));
+    const json = boundedJson(bytes, WORKSPACE_PATH, 'rows_invalid', WORKSPACE_VALUES);
     const workspace = parsed(ImportedWorkspace, json, WORKSPACE_PATH);
     const id = (old: string): string => importedId(importId, old);
     const optional = (old: string | null): string | null => (old === null ? null : id(old));

@@ -1,5 +1,5 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
@@ -15,6 +15,7 @@ import { attachmentType, sniffMediaType, SNIFFED_BYTES } from './file-kind.js';
 import { cleanName } from './file-names.js';
 import type { FileDetails, SniffedUpload } from './file-details.js';
 import type { ObjectStore } from '../../records/object-store.js';
+import { putCounted } from '../../records/put-counted.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
 import {
   type UploadRow,
@@ -121,30 +122,38 @@ async function admit(
   await scheduleRetention(deps, upload.id, ORPHANED_AFTER_MS, tx);
 }
 
-/** @throws the content's error; ApiError `service_unavailable` if the store fails */
+/** @returns the bytes @throws the content's error; ApiError `service_unavailable` if the store fails */
+export async function putContent(
+  objects: Pick<ObjectStore, 'put'>,
+  id: string,
+  content: Readable,
+  chunks: AsyncIterable<Buffer> = content,
+): Promise<number> {
+  try {
+    return await putCounted(objects, id, chunks);
+  } catch (error) {
+    if (content.errored !== null) throw content.errored;
+    throw new ApiError('service_unavailable', { cause: error });
+  }
+}
+
+/** @throws the errors of `putContent` */
 async function storeObject(
   { objects }: ReceiveUploadDeps,
   id: string,
   file: IncomingFile,
 ): Promise<{ stored: SniffedUpload; digest: string }> {
   const chunks = file.content.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
-  const { head, start } = await readHead(chunks);
+  const { head, all } = await readHead(chunks);
   const mediaType = await sniffMediaType(head);
-  let size = 0;
   const hash = createHash('sha256');
-  async function* counted(): AsyncGenerator<Buffer> {
-    for (let chunk = start.shift(); chunk !== undefined; chunk = start.shift() ?? (await next(chunks))) {
-      size += chunk.length;
+  async function* hashed(): AsyncGenerator<Buffer> {
+    for await (const chunk of all) {
       hash.update(chunk);
       yield chunk;
     }
   }
-  try {
-    await objects.put(id, Readable.from(counted(), { objectMode: false }));
-  } catch (error) {
-    if (file.content.errored !== null) throw file.content.errored;
-    throw new ApiError('service_unavailable', { cause: error });
-  }
+  const size = await putContent(objects, id, file.content, hashed());
   const stored = { id, name: cleanName(file.name), type: attachmentType(mediaType), mime_type: mediaType, size };
   return { stored, digest: hash.digest('hex') };
 }
@@ -154,8 +163,10 @@ async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> 
   return result.done === true ? undefined : result.value;
 }
 
-/** Reads enough chunks to detect the file type. */
-export async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; start: Buffer[] }> {
+/** Reads enough chunks to detect the file type. `all` has these too, and never ends the iterator. */
+export async function readHead(
+  chunks: AsyncIterator<Buffer>,
+): Promise<{ head: Buffer; all: AsyncGenerator<Buffer, void> }> {
   const start: Buffer[] = [];
   for (let length = 0; length < SNIFFED_BYTES;) {
     const chunk = await next(chunks);
@@ -163,7 +174,11 @@ export async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: B
     start.push(chunk);
     length += chunk.length;
   }
-  return { head: Buffer.concat(start).subarray(0, SNIFFED_BYTES), start };
+  const head = Buffer.concat(start).subarray(0, SNIFFED_BYTES);
+  async function* all(): AsyncGenerator<Buffer, void> {
+    for (let chunk = start.shift(); chunk !== undefined; chunk = start.shift() ?? (await next(chunks))) yield chunk;
+  }
+  return { head, all: all() };
 }
 
 /** Deletes the object before its row, because only the row refers to the object. */
